@@ -4,7 +4,7 @@ Matrix factorisations, and the functions of NumPy's `linalg` that follow from th
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import TensorType, f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
@@ -17,8 +17,11 @@ from xdsl_rlx.dialects.mir.solve import check_square
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method, pair
 from xdsl_rlx.dialects.shapes import check_element, dims, element_of, shape_of
 
+if TYPE_CHECKING:
+    from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+
 EXPANDED = 3
-"""Rows up to which a determinant is a sum of products, whose derivative is right where it is 0."""
+"""Rows up to which a determinant is a sum of products, which is faster than a factorisation."""
 
 
 class CholeskyOp(MirOp, name="mir.cholesky"):
@@ -116,11 +119,56 @@ def _check_tall(operand: SSAValue) -> tuple[Attribute, tuple[int, ...]]:
     return element, shape
 
 
+class DetOp(MirOp, name="mir.det"):
+    """
+    `result = det operand` for each matrix of [..., n, n], f32 or f64: the product of the pivots of `mir.lu`.
+
+    The determinant of an empty matrix is 1. The derivative is `mir.cofactors`.
+    """
+
+    operand: Tensor = tensor(alias="a")
+    result = result_def(AnyTensorConstr)
+
+    def infer_types(self) -> tuple[Attribute]:
+        element, shape = element_of(self.operand), shape_of(self.operand)
+        check_element(element, (f32, f64))
+        check_square(shape)
+        return (TensorType(element, shape[:-2]),)
+
+
+class CofactorsOp(MirOp, name="mir.cofactors"):
+    """
+    The matrix of cofactors of each matrix of [..., n, n], f32 or f64: `det(a) a^-T`, and its limit for singular `a`.
+
+    It is the derivative of the determinant. Its own derivative is right for matrices of rank `n - 1` and regular ones;
+    it may be NaN for those of lower rank.
+    """
+
+    T: ClassVar = VarConstraint("T", base(TensorType))
+
+    operand: Tensor = tensor(T, alias="a")
+    result = result_def(T)
+
+    assembly_format = "$operand attr-dict `:` type($result)"
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.operand), (f32, f64))
+        check_square(shape_of(self.operand))
+        return (self.operand.type,)
+
+
+def parity_of(m: MirBuilder, pivots: Value, dtype: object) -> Value:
+    """Return 1 or -1 for an even or odd number of interchanges of `mir.lu`."""
+    moved = m.ne(pivots, m.iota(pivots.shape[-1], 0, i32) + 1)
+    return m.reduce_prod(m.where(moved, m.constant(-1.0, dtype), 1), -1)
+
+
 class FactorBuilder(BuilderCore):
     """Builder methods of this family."""
 
     cholesky = method(CholeskyOp)
     eigh = pair(EighOp)
+    cofactors = method(CofactorsOp)
 
     def qr(self, a: Operand) -> tuple[Value, Value]:
         """
@@ -184,19 +232,16 @@ class FactorBuilder(BuilderCore):
 
     def det(self, a: Operand) -> Value:
         """
-        Return the determinant of each matrix of [..., n, n]: a sum of products up to 3 rows, else by `mir.lu`.
+        Return the determinant of each matrix of [..., n, n]: a sum of products up to 3 rows, else `mir.det`.
 
-        With more than 3 rows the derivative is that of the factors, which is infinite or NaN where the matrix is
-        singular.
+        The derivative is the matrix of cofactors, also where `a` is singular; for second ones, see `mir.cofactors`.
         """
-        m, matrices = self._this, self.value(self.operand(a))
+        matrices = self.value(self.operand(a))
         check_square(matrices.shape)
-        if 1 <= matrices.shape[-1] <= EXPANDED:
-            return _expanded(
-                [[matrices[..., i, j] for j in range(matrices.shape[-1])] for i in range(matrices.shape[-1])]
-            )
-        diagonal, parity = self._pivots(matrices)
-        return m.reduce_prod(diagonal, -1) * parity
+        n = matrices.shape[-1]
+        if 1 <= n <= EXPANDED:
+            return _expanded([[matrices[..., i, j] for j in range(n)] for i in range(n)])
+        return self.op(DetOp, matrices.ssa)
 
     def slogdet(self, a: Operand) -> tuple[Value, Value]:
         """
@@ -206,20 +251,13 @@ class FactorBuilder(BuilderCore):
         """
         m, matrices = self._this, self.value(self.operand(a))
         check_square(matrices.shape)
-        diagonal, parity = self._pivots(matrices)
+        packed, pivots = m.lu(matrices)
+        diagonal, parity = m.diagonal(packed, 0, -2, -1), parity_of(m, pivots, matrices.dtype)
         still = m.stop_gradient(diagonal)
         signs = m.where(still > 0, 1, m.where(still < 0, -1, still))
         # `abs` has a slope of 0 at 0, which would hide that the derivative is infinite
         magnitudes = m.where(still < 0, -diagonal, diagonal)
         return m.reduce_prod(signs, -1) * parity, m.reduce_sum(m.log(magnitudes), -1)
-
-    def _pivots(self, matrices: Value) -> tuple[Value, Value]:
-        """The diagonal of `U`, and 1 or -1 for an even or odd number of interchanges."""
-        m = self._this
-        packed, pivots = m.lu(matrices)
-        moved = m.ne(pivots, m.iota(matrices.shape[-1], 0, i32) + 1)
-        parity = m.reduce_prod(m.where(moved, m.constant(-1.0, matrices.dtype), 1), -1)
-        return m.diagonal(packed, 0, -2, -1), parity
 
 
 def _expanded(rows: list[list[Value]]) -> Value:

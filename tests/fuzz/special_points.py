@@ -481,6 +481,13 @@ def _of_normalized(x: Array, u: Array) -> tuple[Array, Array]:
     return first, down * w - r**2 * down * along * c - r**3 / 3 * ((w @ v) * c + along * v)
 
 
+def _bordered(x: Any) -> Any:
+    """A determinant that is `-x . x`, of a matrix that is singular where `x` is 0."""
+    last = np.zeros((1, 1), x.dtype)
+    rows = np.concatenate([np.eye(3, dtype=x.dtype), x.reshape(3, 1)], 1)
+    return np.linalg.det(np.concatenate([rows, np.concatenate([x.reshape(1, 3), last], 1)], 0))
+
+
 SPREAD = ("zeros", "signed zeros", "equal", "pair", "ascending", "one", "signs")
 VECTORS: dict[str, Row] = {
     "reduce_sum": Row(lambda x: x.sum(), _flat(lambda x: np.ones(3)), ANY),
@@ -510,6 +517,7 @@ VECTORS: dict[str, Row] = {
     ),
     "var": Row(lambda x: x.var(), _of_variance, FINITE),
     "layer_norm": Row(_normalized, _of_normalized, SPREAD),
+    "det": Row(_bordered, lambda x, u: (-2 * x, -2 * u), FINITE),
 }
 
 RARE = frozenset(
@@ -560,6 +568,7 @@ WITHOUT: dict[str, str] = {
     **dict.fromkeys(LINEAR_OPS, LINEAR),
     **dict.fromkeys(DECODED_OPS, "derivatives by convention: tests/numerics/families"),
     **dict.fromkeys(SPECTRAL_OPS, "equal values: tests/numerics/test_equal_values.py"),
+    "cofactors": "the derivative of a determinant: test_determinants.py",
     **dict.fromkeys(CONTROL_OPS, "made of other ops; branches: tests/transforms/test_branches_of_batches.py"),
     **dict.fromkeys(RANDOM_OPS, "no operand is differentiated but by its definition"),
     **dict.fromkeys(DEFINED_OPS, "defined by ops that are here: tests/numerics/test_decompose.py"),

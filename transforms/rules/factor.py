@@ -2,12 +2,20 @@
 
 from collections.abc import Sequence
 
-from xdsl_rlx.dialects.mir.factor import CholeskyOp, EighOp, QrOp, SvdOp
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from xdsl_rlx.dialects.mir.factor import CholeskyOp, CofactorsOp, DetOp, EighOp, QrOp, SvdOp, parity_of
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.shapes import element_of
+from xdsl_rlx.transforms.engines.forward import push_forward
 from xdsl_rlx.transforms.rules.linalg import transposed
 from xdsl_rlx.transforms.rules.matrix_function import once, outside_of, pairs, rounding_of
-from xdsl_rlx.transforms.rules.rows import leading
+from xdsl_rlx.transforms.rules.rows import decompose, leading
 from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
+from xdsl_rlx.transforms.rules.solve import Triangles
 
 
 def _symmetric(b: MirBuilder, x: Value) -> Value:
@@ -170,3 +178,138 @@ def svd_jvp(op: SvdOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
         t_u = t_u + outside_of(b, u, moved) * _inverses(b, b.expand_dims(values, -2), b.constant(0.0, values.dtype))
     t_v = transposed(b, vt) @ (apart - together)
     return [t_u, _slopes(b, values, inner), transposed(b, t_v)]
+
+
+leading(DetOp)
+leading(CofactorsOp)
+
+
+@decompose(DetOp)
+def det_decompose(op: DetOp, b: MirBuilder) -> Sequence[Value]:
+    """The product of the pivots of `mir.lu`, with the sign of the interchanges."""
+    packed, pivots = b.lu(op.operand)
+    return [b.reduce_prod(b.diagonal(packed, 0, -2, -1), -1) * parity_of(b, pivots, packed.dtype)]
+
+
+@VJP.rule(DetOp)
+def det_vjp(op: DetOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    """`da = g cof(a)`."""
+    return [b.expand_dims(g, (-2, -1)) * b.cofactors(op.operand)]
+
+
+@JVP.rule(DetOp)
+def det_jvp(op: DetOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
+    """The sum of `da * cof(a)`."""
+    return [b.reduce_sum(t * b.cofactors(op.operand), (-2, -1))]
+
+
+_LEAST: dict[Attribute, float] = {f32: 2.0**-126, f64: 2.0**-1022}
+"""The smallest normal number. A smaller pivot counts as 0, because its inverse may overflow."""
+
+_LARGEST_STEP: dict[Attribute, float] = {f32: 120.0, f64: 1000.0}
+"""The largest exponent of a power of 2 in one of the three products that scale cofactors."""
+
+
+@decompose(CofactorsOp)
+def cofactors_decompose(op: CofactorsOp, b: MirBuilder) -> Sequence[Value]:
+    """By the factorisation that `mir.det` has, which `cse` shares."""
+    return [_cofactors(b, b.value(op.operand))]
+
+
+@VJP.rule(CofactorsOp)
+def cofactors_vjp(op: CofactorsOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    """The tangent along `g`, because the second derivative of the determinant is symmetric."""
+    return [_change(b, b.value(op.operand), g)]
+
+
+@JVP.rule(CofactorsOp)
+def cofactors_jvp(op: CofactorsOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
+    return [_change(b, b.value(op.operand), t)]
+
+
+def _change(b: MirBuilder, a: Value, t: Value) -> Value:
+    """
+    Return the tangent of the cofactors along `t`.
+
+    The row of the first pivot that is 0, or of the smallest one, depends on those before it; it is interchanged with
+    the last row. If the others are linearly independent, only the last pivot is 0 then, which `_cofactors` and the
+    derivative of `mir.lu` allow.
+    """
+    n = a.shape[-1]
+    if not n:
+        return t
+    packed, _ = b.lu(a)
+    smallest = b.argmin(abs(b.stop_gradient(b.diagonal(packed, 0, -2, -1))), -1, keepdims=True)
+    row, last = b.iota(n, 0), n - 1
+    is_chosen = b.eq(row, smallest)
+    chosen, is_last = b.expand_dims(is_chosen, -1), b.reshape(b.eq(row, last), (n, 1))
+
+    def interchange(x: Value) -> Value:
+        found = b.reduce_sum(b.where(chosen, x, 0.0), -2, keep_dim=True)
+        return b.where(chosen, x[..., last:, :], b.where(is_last, found, x))
+
+    sign = b.where(is_chosen[..., last:], b.constant(1.0, a.dtype), -1.0)
+    return b.expand_dims(sign, -1) * interchange(_tangent(b, interchange(a), interchange(t)))
+
+
+def _tangent(b: MirBuilder, a: Value, t: Value) -> Value:
+    """Return the tangent of `_cofactors`."""
+    aside = Block(arg_types=[a.ssa.type])
+    m = MirBuilder(Builder(InsertPoint.at_end(aside)))
+    found = _cofactors(m, m.value(aside.args[0])).ssa
+    tangents: dict[SSAValue, SSAValue] = {aside.args[0]: t.ssa}
+    push_forward(list(aside.ops), tangents)
+    aside.args[0].replace_all_uses_with(a.ssa)
+    for op in list(aside.ops):
+        op.detach()
+        b.builder.insert(op)
+    return b.value(tangents[found])
+
+
+def _cofactors(b: MirBuilder, a: Value) -> Value:
+    """
+    Return `cof(a) = det(a) a^-T = det(P) adj(U) L^-1 P`, with `P a^T = L U`, dividing by no zero and no last pivot.
+
+    For `i <= j`, `adj(U)[i, j]` is the product of the pivots before `i` and behind `j`, times a minor of `U`. The minor
+    is a sum over the ways to go from `i` to `j` by elements above the diagonal: products of elements `U[k, l]` and of
+    the pivots between `k` and `l`, with signs. Hence an element `U[k, l]` with a zero pivot between `k` and `l` does
+    not count, and `adj(U) = F det(W) W^-1 G`:
+
+    - `W` is `U` without such elements, and with 1 for zero pivots and for the last pivot;
+    - `F` is 1 up to the first zero pivot, else 0;
+    - `G` is the last pivot from the last zero pivot on, else 0, and 1 in the last column.
+
+    Zero pivots do not include the last one here. The result is a polynomial in it, so that its derivative is right
+    where it is 0 or nearly 0.
+    """
+    n, dtype = a.shape[-1], a.dtype
+    if not n:
+        return a
+    packed, pivots = b.lu(a)
+    f, diagonal = Triangles(b, packed.ssa, pivots.ssa), b.diagonal(packed, 0, -2, -1)
+    is_last = b.eq(b.iota(n, 0, "i32"), n - 1)
+    is_zero = b.where(is_last, False, abs(diagonal) < _LEAST[element_of(a.ssa)])
+    count = b.cast(is_zero, "i32")
+    before = b.cumsum(count, -1, exclusive=True, dtype="i32")
+    through = before + count
+    # packed factors lie transposed: the column of `U` is the first of the two axes
+    counts = f.split(b.eq(b.expand_dims(before, -1), b.expand_dims(through, -2)), False)
+    healthy = b.where(b.or_(is_zero, is_last), 1.0, diagonal)
+    w = b.where(f.is_diagonal, b.expand_dims(healthy, -1), b.where(counts, packed, 0.0))
+    behind = b.where(is_last, 1.0, b.where(b.eq(through, through[..., -1:]), diagonal[..., -1:], 0.0))
+    solved = b.lu_solve(w, f.in_place, b.expand_dims(behind, -1) * f.l_inverse(f.identity), True)
+    inverse = b.where(b.expand_dims(b.eq(before, 0), -1), solved, 0.0)
+    return _times_product(b, inverse, healthy, parity_of(b, pivots, dtype))
+
+
+def _times_product(b: MirBuilder, matrices: Value, factors: Value, sign: Value) -> Value:
+    """Multiply each matrix by the product of some factors and a sign. The product alone may overflow or underflow."""
+    most = _LARGEST_STEP[element_of(matrices.ssa)]
+    exponents = b.round(b.log2(abs(b.stop_gradient(factors))))
+    near_one = b.reduce_prod(factors * b.exp2(-exponents), -1) * sign
+    total = b.reduce_sum(exponents, -1)
+    third = b.clip(b.round(total * (1 / 3)), -most, most)
+    step, rest = b.exp2(third), b.exp2(b.clip(total - 2.0 * third, -most, most))
+    for factor in (near_one, step, step, rest):
+        matrices = matrices * b.expand_dims(factor, (-2, -1))
+    return matrices

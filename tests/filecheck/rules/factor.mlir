@@ -1,4 +1,5 @@
 // RUN: xdsl-opt %s -p mir-emit-vjp --split-input-file | filecheck %s
+// RUN: xdsl-opt %s -p mir-decompose,mir-cse --split-input-file | filecheck %s --check-prefix=SHARED
 
 // The vjp rules of the family factor: products and solves with the factors.
 
@@ -233,4 +234,84 @@ func.func @svd(%x: tensor<4x3xf32>, %u: tensor<4x3xf32>, %s: tensor<3xf32>, %v: 
     mir.yield %0, %1, %2 : tensor<4x3xf32>, tensor<3xf32>, tensor<3x3xf32>
   }
   func.return %dx : tensor<4x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @det(%x: tensor<4x4xf32>, %y: tensor<f32>, %g: tensor<f32>) -> tensor<4x4xf32> {
+// CHECK-NEXT: %0 = mir.reshape %g : tensor<f32> to tensor<1x1xf32>
+// CHECK-NEXT: %1 = mir.cofactors %x : tensor<4x4xf32>
+// CHECK-NEXT: %dx = mir.mul %0, %1 : (tensor<1x1xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: func.return %dx : tensor<4x4xf32>
+// CHECK-NEXT: }
+func.func @det(%x: tensor<4x4xf32>, %y: tensor<f32>, %g: tensor<f32>) -> tensor<4x4xf32> {
+  %dx = mir.vjp primals(%x : tensor<4x4xf32>) outputs(%y : tensor<f32>) cotangents(%g : tensor<f32>) of [0] wrt [0] -> tensor<4x4xf32> {
+  ^bb0(%a: tensor<4x4xf32>):
+    %0 = mir.det %a : (tensor<4x4xf32>) -> tensor<f32>
+    mir.yield %0 : tensor<f32>
+  }
+  func.return %dx : tensor<4x4xf32>
+}
+
+// -----
+
+// The tangent of the definition, where the row of the smallest pivot is interchanged with the last one.
+// CHECK-LABEL: func.func @cofactors(%x: tensor<2x2xf32>, %y: tensor<2x2xf32>, %g: tensor<2x2xf32>) -> tensor<2x2xf32> {
+// CHECK-NEXT: %0, %1 = mir.lu %x : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xi32>)
+// CHECK-NEXT: %2 = mir.reshape %0 : tensor<2x2xf32> to tensor<4xf32>
+// CHECK-NEXT: %3 = mir.narrow %2 axis 0 start 0 len 1 : (tensor<4xf32>) -> tensor<1xf32>
+// CHECK-NEXT: %4 = mir.narrow %2 axis 0 start 3 len 1 : (tensor<4xf32>) -> tensor<1xf32>
+// CHECK-NEXT: %5 = mir.concat %3, %4 axis 0 : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
+// CHECK-NEXT: %6 = mir.stop_gradient %5 : tensor<2xf32>
+// CHECK-NEXT: %7 = mir.abs %6 : tensor<2xf32>
+// CHECK-NEXT: %8 = mir.neg %7 : tensor<2xf32>
+// CHECK-NEXT: %9 = mir.topk %8 k 1 : (tensor<2xf32>) -> tensor<1xi64>
+// CHECK-NEXT: %10 = mir.iota axis 0 : tensor<2xi64>
+// CHECK-NEXT: %11 = mir.eq %10, %9 : (tensor<2xi64>, tensor<1xi64>) -> tensor<2xi1>
+// CHECK-NEXT: %12 = mir.reshape %11 : tensor<2xi1> to tensor<2x1xi1>
+// CHECK-NEXT: %13 = mir.constant dense<1> : tensor<i64>
+// CHECK-NEXT: %14 = mir.eq %10, %13 : (tensor<2xi64>, tensor<i64>) -> tensor<2xi1>
+// CHECK-NEXT: %15 = mir.reshape %14 : tensor<2xi1> to tensor<2x1xi1>
+// CHECK-NEXT: %16 = mir.narrow %11 axis 0 start 1 len 1 : (tensor<2xi1>) -> tensor<1xi1>
+// CHECK-NEXT: %17 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %18 = mir.constant dense<-1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %19 = mir.where %16, %17, %18 : (tensor<1xi1>, tensor<f32>, tensor<f32>) -> tensor<1xf32>
+// CHECK-NEXT: %20 = mir.reshape %19 : tensor<1xf32> to tensor<1x1xf32>
+// CHECK-NEXT: %21 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %22 = mir.where %12, %x, %21 : (tensor<2x1xi1>, tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %23 = mir.reduce_sum %22 axes [0] keep_dim : (tensor<2x2xf32>) -> tensor<1x2xf32>
+// CHECK-NEXT: %24 = mir.narrow %x axis 0 start 1 len 1 : (tensor<2x2xf32>) -> tensor<1x2xf32>
+// CHECK-NEXT: %25 = mir.where %15, %23, %x : (tensor<2x1xi1>, tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %26 = mir.where %12, %24, %25 : (tensor<2x1xi1>, tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %27 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %28 = mir.where %12, %g, %27 : (tensor<2x1xi1>, tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %29 = mir.reduce_sum %28 axes [0] keep_dim : (tensor<2x2xf32>) -> tensor<1x2xf32>
+// CHECK-NEXT: %30 = mir.narrow %g axis 0 start 1 len 1 : (tensor<2x2xf32>) -> tensor<1x2xf32>
+// CHECK-NEXT: %31 = mir.where %15, %29, %g : (tensor<2x1xi1>, tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %32 = mir.where %12, %30, %31 : (tensor<2x1xi1>, tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %33, %34 = mir.lu %26 : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xi32>)
+// CHECK: mir.lu_solve
+// CHECK: %dx = mir.mul %20, %{{.*}} : (tensor<1x1xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: func.return %dx : tensor<2x2xf32>
+// CHECK-NEXT: }
+func.func @cofactors(%x: tensor<2x2xf32>, %y: tensor<2x2xf32>, %g: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %dx = mir.vjp primals(%x : tensor<2x2xf32>) outputs(%y : tensor<2x2xf32>) cotangents(%g : tensor<2x2xf32>) of [0] wrt [0] -> tensor<2x2xf32> {
+  ^bb0(%a: tensor<2x2xf32>):
+    %0 = mir.cofactors %a : tensor<2x2xf32>
+    mir.yield %0 : tensor<2x2xf32>
+  }
+  func.return %dx : tensor<2x2xf32>
+}
+
+// -----
+
+// A determinant and its cofactors share one factorisation.
+// SHARED-LABEL: func.func @shared(
+// SHARED: mir.lu %a
+// SHARED-NOT: mir.lu %
+// SHARED: func.return
+func.func @shared(%a: tensor<4x4xf32>) -> (tensor<f32>, tensor<4x4xf32>) {
+  %0 = mir.det %a : (tensor<4x4xf32>) -> tensor<f32>
+  %1 = mir.cofactors %a : tensor<4x4xf32>
+  func.return %0, %1 : tensor<f32>, tensor<4x4xf32>
 }

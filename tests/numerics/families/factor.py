@@ -4,6 +4,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from numerics.families.solve import jax_eliminate, jax_factors, over_batch, regular
 from numerics.sample import Operand, Sample, method, values
 from oracle import Array, widen
 
@@ -159,16 +160,68 @@ def _svd(np_: Any, a: Any) -> tuple[Any, Any, Any]:
     return u * np_.swapaxes(signs, -1, -2), s, vt * signs
 
 
-SAMPLES = (*_cholesky_samples(), *_eigh_samples(), *_qr_samples(), *_svd_samples())
+def _det_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    build = lambda m, a: m.op(factor.DetOp, a.ssa)  # noqa: E731
+    shapes = {
+        "": (4, 4),
+        "-batch": (2, 2, 5, 5),
+        "-one": (1, 1),
+        "-small": (3, 3),
+        "-lapack": (65, 65),
+        "-none": (2, 0, 0),
+    }
+    for suffix, shape in shapes.items():
+        operands = (Operand(shape, regular),)
+        rows.append(Sample(f"det{suffix}", factor.DetOp, build, operands, differentiable=(0,), tol=256))
+    singular = (Operand((4, 4), values(0.0, 1.0, 2.0, 0.0, 3.0, 4.0)),)
+    rows.append(Sample("det-singular", factor.DetOp, build, singular))
+    build = method("cofactors")
+    for suffix, shape in {"": (4, 4), "-batch": (2, 3, 3), "-one": (1, 1), "-none": (2, 0, 0)}.items():
+        operands = (Operand(shape, regular),)
+        rows.append(Sample(f"cofactors{suffix}", factor.CofactorsOp, build, operands, differentiable=(0,), tol=256))
+    return rows
+
+
+def _cofactors(a: Array) -> Array:
+    """Of regular matrices."""
+    return np.linalg.det(a)[..., None, None] * np.swapaxes(np.linalg.inv(a), -1, -2)
+
+
+def _jax_det(a: Any) -> Any:
+    """By elimination."""
+    if not a.size:
+        return jnp.ones(a.shape[:-2], a.dtype)
+
+    def one(a: Any) -> Any:
+        factors, pivots = jax_factors(a)
+        return jnp.prod(jnp.diagonal(factors) * jnp.where(pivots == jnp.arange(a.shape[0]), 1, -1))
+
+    return over_batch(one, a.ndim)(a)
+
+
+def _jax_cofactors(a: Any) -> Any:
+    """Of regular matrices."""
+    if not a.size:
+        return a
+    inverse = over_batch(lambda a: jax_eliminate(a, jnp.eye(a.shape[0], dtype=a.dtype)), a.ndim)(a)
+    return _jax_det(a)[..., None, None] * jnp.swapaxes(inverse, -1, -2)
+
+
+SAMPLES = (*_cholesky_samples(), *_eigh_samples(), *_qr_samples(), *_svd_samples(), *_det_samples())
 ORACLE = {
     factor.CholeskyOp: lambda op, a: _cholesky(widen(a)),
     factor.EighOp: lambda op, a: _eigh(np, widen(a)),
     factor.QrOp: lambda op, a: _qr(np, widen(a)),
     factor.SvdOp: lambda op, a: _svd(np, widen(a)),
+    factor.DetOp: lambda op, a: np.linalg.det(widen(a)),
+    factor.CofactorsOp: lambda op, a: _cofactors(widen(a)),
 }
 JAX = {
     factor.CholeskyOp: lambda op, a: _jax_cholesky(a),
     factor.EighOp: lambda op, a: _eigh(jnp, a),
     factor.QrOp: lambda op, a: _qr(jnp, a),
     factor.SvdOp: lambda op, a: _svd(jnp, a),
+    factor.DetOp: lambda op, a: _jax_det(a),
+    factor.CofactorsOp: lambda op, a: _jax_cofactors(a),
 }

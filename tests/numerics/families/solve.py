@@ -191,7 +191,7 @@ def _swapped(x: Any, k: Any, p: Any) -> Any:
     return x[jnp.where(rows == k, p, jnp.where(rows == p, k, rows))]
 
 
-def _jax_factors(m: Any) -> tuple[Any, Any]:
+def jax_factors(m: Any) -> tuple[Any, Any]:
     """LU factors of one matrix and the rows interchanged, counted from 0."""
     index = jnp.arange(m.shape[0])
 
@@ -206,7 +206,7 @@ def _jax_factors(m: Any) -> tuple[Any, Any]:
     return lax.scan(step, m, index)
 
 
-def _jax_eliminate(a: Any, b: Any) -> Any:
+def jax_eliminate(a: Any, b: Any) -> Any:
     """`a^-1 b` for one matrix and some columns."""
     n = a.shape[0]
     index = jnp.arange(n)
@@ -221,7 +221,7 @@ def _jax_eliminate(a: Any, b: Any) -> Any:
     return lax.scan(step, jnp.concatenate([a, b], 1), index)[0][:, n:]
 
 
-def _over_batch(f: Any, rank: int) -> Any:
+def over_batch(f: Any, rank: int) -> Any:
     for _ in range(rank - 2):
         f = jax.vmap(f)
     return f
@@ -231,13 +231,13 @@ def _jax_solve(op: solve.SolveOp, a: Any, b: Any) -> Any:
     matrix = a if op.transpose is None else jnp.swapaxes(a, -1, -2)
     if not b.size:
         return b
-    return _over_batch(_jax_eliminate, a.ndim)(matrix, b.reshape((*a.shape[:-1], -1))).reshape(b.shape)
+    return over_batch(jax_eliminate, a.ndim)(matrix, b.reshape((*a.shape[:-1], -1))).reshape(b.shape)
 
 
 def _jax_lu(op: solve.LuOp, a: Any) -> tuple[Any, Any]:
     if not a.size:
         return a, jnp.zeros(a.shape[:-1], jnp.int32)
-    lu, pivots = _over_batch(_jax_factors, a.ndim)(jnp.swapaxes(a, -1, -2))
+    lu, pivots = over_batch(jax_factors, a.ndim)(jnp.swapaxes(a, -1, -2))
     return jnp.swapaxes(lu, -1, -2), pivots.astype(jnp.int32) + 1
 
 
@@ -248,10 +248,10 @@ def _jax_lu_solve(op: solve.LuSolveOp, packed: Any, pivots: Any, b: Any) -> Any:
         order = lax.fori_loop(0, n, lambda k, order: _swapped(order, k, pivots[k] - 1), jnp.arange(n))
         product = (jnp.tril(packed.T, -1) + jnp.eye(n)) @ jnp.triu(packed.T)
         transpose = product[jnp.argsort(order)]
-        return _jax_eliminate(transpose.T if op.transpose is None else transpose, b)
+        return jax_eliminate(transpose.T if op.transpose is None else transpose, b)
 
     columns = b.reshape((*packed.shape[:-1], -1))
-    return _over_batch(one, packed.ndim)(packed, pivots, columns).reshape(b.shape)
+    return over_batch(one, packed.ndim)(packed, pivots, columns).reshape(b.shape)
 
 
 SAMPLES = (*_solve_samples(), *_batched_samples(), *_complex_samples(), *_factor_samples())

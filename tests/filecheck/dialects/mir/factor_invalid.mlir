@@ -27,3 +27,9 @@
 // CHECK: expected matrices of at least as many rows as columns, got [2, 3]
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1, %2, %3 = mir.svd %0 : (tensor<2x3xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2x3xf32>)
+
+// -----
+
+// CHECK: expected square matrices, got [2, 3]
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.det %0 : (tensor<2x3xf32>) -> tensor<f32>
