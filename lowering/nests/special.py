@@ -49,10 +49,11 @@ def negative_power(a: Number, s: Number) -> Number:
     """`a^-s`, of a small whole `s`, as polygamma has it, by multiplication."""
     result = cast(1.0, "f64")
     if s <= 8.0 and s == floor(s):
-        inverse, count = 1.0 / a, s
+        count = s
         while count > 0.0:
-            result = result * inverse
+            result = result * a
             count = count - 1.0
+        result = 1.0 / result
     else:
         result = power(a, -s)
     return result

@@ -557,12 +557,23 @@ def weight_of_beta(a: Number, b: Number, x: Number) -> Number:
 
 
 def gamma(x: Number) -> Number:
-    """Exact for integers up to 23; infinite at 0, NaN at negative integers and -inf; by reflection below 0."""
+    """
+    Exact for integers up to 23; infinite at 0, NaN at negative integers and -inf.
+
+    By a quotient down to -23.5, whose factors are exact; by reflection below, where `1 - x` is rounded.
+    """
     result = cast(nan, "f64")
     if x > 0.0:
         result = positive_gamma(x)
     elif x == 0.0:
         result = 1.0 / x
+    elif x > -23.5:
+        if x != rint(x):
+            product, u = cast(1.0, "f64"), x
+            while u < 1.0:
+                product = product * u
+                u = u + 1.0
+            result = exp(lgamma_of_one_plus(u - 1.0)) / product
     elif x > -inf:
         r = x - rint(x)
         if r != 0.0:

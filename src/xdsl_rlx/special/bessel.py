@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -27,16 +28,23 @@ def i1e(x: Any) -> Any:
     return iterated(SpecialFunction.BESSEL_I1E, x)
 
 
+def _raised(scaled: Any, x: Any) -> Any:
+    """`e^|x| scaled`, which is finite for somewhat larger `x` than the power alone."""
+    size = abs(x)
+    large = size > 8
+    return np.exp(size - np.where(large, 5, 0)) * (np.where(large, math.exp(5), 1) * scaled)
+
+
 @composite
 def i0(x: Any) -> Any:
     """Return the modified Bessel function of the first kind of order 0 (DLMF 10.25.2)."""
-    return np.exp(abs(x)) * i0e(x)
+    return _raised(i0e(x), x)
 
 
 @composite
 def i1(x: Any) -> Any:
     """Return the modified Bessel function of the first kind of order 1 (DLMF 10.25.2)."""
-    return np.exp(abs(x)) * i1e(x)
+    return _raised(i1e(x), x)
 
 
 @composite
