@@ -1,7 +1,8 @@
 """Resizing of images, and their values at given positions.
 
 `resize` is that of `jax.image`; `interpolate`, `grid_sample` and `affine_grid` are those of `torch.nn.functional`.
-Resizing is a product with a matrix along each axis whose length changes.
+Resizing is a product with a matrix along each axis whose length changes. Where its rows repeat, as they do for twice
+the length, it is a sum of slices for each of the rows that differ.
 """
 
 # Trees, and what NumPy is called with, are of any type.
@@ -10,7 +11,9 @@ Resizing is a product with a matrix along each axis whose length changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import floor, prod
+from functools import reduce
+from math import floor, gcd, prod
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,8 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.nn.arguments import accumulating, check_choice, check_shape, floating, per_axis
 from xdsl_rlx.nn.pooling import adaptive_avg_pool
 from xdsl_rlx.op_functions import function
+
+Array = np.ndarray[Any, Any]
 
 _METHODS = {
     "nearest": "nearest",
@@ -65,19 +70,81 @@ def _weights(n: int, count: int, kernel: Callable[[Any], Any], antialias: bool) 
     return np.where(((at >= -0.5) & (at <= n - 0.5))[:, None], found, 0)
 
 
-def _applied(x: Any, matrix: Any, axis: int) -> Any:
+_PHASES, _TAPS = 8, 8
+"""Rows of a matrix that differ, and elements of a row, up to which slices are faster than a product."""
+
+
+class _Phases:
+    """
+    The rows of a matrix `[count, n]` that repeat: row `p m + r` has the weights of phase `r`, moved by `q m` columns.
+
+    `count / n = p / q` in lowest terms. Columns outside of the matrix count as its first or last one.
+    """
+
+    def __init__(self, matrix: Array) -> None:
+        count, n = matrix.shape
+        self.steps = gcd(count, n)
+        self.period, self.stride = count // self.steps, n // self.steps
+        middle = self.steps // 2
+        rows = matrix[self.period * middle : self.period * (middle + 1)]
+        self.taps = [
+            [(int(column) - self.stride * middle, float(row[column])) for column in np.flatnonzero(row)]
+            for row in rows[: _PHASES + 1]
+        ]
+        """Of each phase, columns at its first row and weights."""
+
+    def give(self, matrix: Array) -> bool:
+        """Whether they are few, and the matrix is made of them."""
+        n = matrix.shape[1]
+        if self.period > _PHASES or max(map(len, self.taps)) > _TAPS or not all(self.taps):
+            return False
+        found, step = np.zeros_like(matrix), np.arange(self.steps)
+        for phase, taps in enumerate(self.taps):
+            for column, weight in taps:
+                np.add.at(found, (self.period * step + phase, (self.stride * step + column).clip(0, n - 1)), weight)
+        return bool(np.abs(found - matrix).max() <= 16 * np.finfo(np.float64).eps)
+
+    def apply(self, x: Any, axis: int) -> Any:
+        n, columns = x.shape[axis], [column for taps in self.taps for column, _ in taps]
+        last = self.stride * (self.steps - 1)
+        before, behind = max(0, -min(columns)), max(0, max(columns) + last + 1 - n)
+        if before or behind:
+            x = np.pad(x, [(before, behind) if k == axis else (0, 0) for k in range(np.ndim(x))], mode="edge")
+
+        def tap(column: int, weight: float) -> Any:
+            start = column + before
+            piece = x[(slice(None),) * axis + (slice(start, start + last + 1, self.stride),)]
+            return piece if weight == 1 else piece * weight
+
+        phases = [reduce(add, (tap(*one) for one in taps)) for taps in self.taps]
+        shape = (*x.shape[:axis], self.steps * self.period, *x.shape[axis + 1 :])
+        return phases[0] if self.period == 1 else np.stack(phases, axis + 1).reshape(shape)
+
+
+def _applied(x: Any, matrix: Array, axis: int) -> Any:
     """The product with a matrix along an axis."""
-    weights = function("constant")(matrix, x.dtype)
     rank = np.ndim(x)
-    if axis % rank == rank - 1:
+    axis %= rank
+    phases = _Phases(matrix)
+    if phases.give(matrix):
+        return phases.apply(x, axis)
+    weights = function("constant")(matrix, x.dtype)
+    if axis == rank - 1:
         return x @ weights.T
-    before, after = x.shape[: axis % rank], x.shape[axis % rank + 1 :]
+    before, after = x.shape[:axis], x.shape[axis + 1 :]
     rows = x.reshape(prod(before), x.shape[axis], prod(after))
     return (weights @ rows).reshape(*before, matrix.shape[0], *after)
 
 
-def _picked(x: Any, index: Any, axis: int) -> Any:
-    return x if np.array_equal(index, np.arange(x.shape[axis])) else np.take(x, index, axis=axis)
+def _picked(x: Any, index: Array, axis: int) -> Any:
+    """`np.take(x, index, axis)`; without a gather where elements are repeated, or left out, evenly."""
+    n, count = x.shape[axis], len(index)
+    if count % n == 0 and np.array_equal(index, np.repeat(np.arange(n), count // n)):
+        return x if count == n else np.repeat(x, count // n, axis=axis)
+    step = int(index[1] - index[0]) if count > 1 else 1
+    if step > 0 and np.array_equal(index, index[0] + step * np.arange(count)):
+        return x[(slice(None),) * axis + (slice(int(index[0]), int(index[-1]) + 1, step),)]
+    return np.take(x, index, axis=axis)
 
 
 @composite
@@ -96,8 +163,8 @@ def resize(image: Any, shape: Sequence[int], method: str, antialias: bool = True
     _not_empty("resize", image.shape, sizes)
     if kind == "nearest":
         for axis, (n, count) in enumerate(zip(image.shape, sizes, strict=True)):
-            if n != count:
-                image = np.take(image, (2 * np.arange(count) + 1) * n // (2 * count), axis=axis)
+            if n and count:
+                image = _picked(image, (2 * np.arange(count) + 1) * n // (2 * count), axis)
         return image
     y = accumulating(image)
     for axis in _order(image.shape, sizes):
