@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,7 +25,7 @@ from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.op_functions import computed
 from xdsl_rlx.static_keys import is_static_leaf
-from xdsl_rlx.tracing import builder_of
+from xdsl_rlx.tracing import builder_of, is_eager
 from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
 from xdsl_rlx.tree_leaves import OpLeaves
 
@@ -130,7 +131,7 @@ def _same(a: Any, b: Any) -> bool:
     return a.ssa is b.ssa if isinstance(a, Value) and isinstance(b, Value) else a is b
 
 
-class _WithRules:
+class _WithRules(ABC):
     """A function on trees with derivative rules of its own."""
 
     _what = ""
@@ -153,6 +154,8 @@ class _WithRules:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self._positional(args, kwargs)
+        if is_eager(values):
+            return self.fun(*values)
         builder = builder_of(values)
         if builder is None:
             return computed(self, values, {})
@@ -193,6 +196,7 @@ class _WithRules:
         found = self._emitted(builder, given, fixed, arguments, forward, results)
         return results[0].tree(found)
 
+    @abstractmethod
     def _emitted(
         self,
         builder: MirBuilder,
@@ -202,7 +206,7 @@ class _WithRules:
         forward: Callable[..., Any],
         results: list[_Leaves],
     ) -> Sequence[Value]:
-        raise NotImplementedError
+        """The results of the op for the leaves of a call; `forward` appends those of the function to `results`."""
 
     def _positional(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call by position, with defaults."""

@@ -30,7 +30,7 @@ from xdsl_rlx.dispatch import bare_signature
 from xdsl_rlx.jit import CompiledFunction
 from xdsl_rlx.op_help import help_of
 from xdsl_rlx.static_keys import Static, is_array_like
-from xdsl_rlx.tracing import builder_of
+from xdsl_rlx.tracing import EAGER, builder_of
 from xdsl_rlx.tree import Spec, Tree, flatten, unflatten
 from xdsl_rlx.tree import map as map_leaves
 
@@ -159,7 +159,15 @@ def computed(
         compiled = _kept(function, spec, fixed, tuple(map(repr, fixed)))
     else:
         compiled = _of_arrays(function, spec, fixed)
-    return compiled(*(leaf for leaf, one in zip(leaves, fixed, strict=True) if one is None))
+    operands = [leaf for leaf, one in zip(leaves, fixed, strict=True) if one is None]
+    if not EAGER.get():
+        return compiled(*operands)
+    # ops have no Python function: each is compiled by itself
+    token = EAGER.set(False)
+    try:
+        return compiled(*operands)
+    finally:
+        EAGER.reset(token)
 
 
 _CONSTANTS = (type(None), bool, int, float, complex, str, bytes, type, np.dtype, Attribute, Enum)

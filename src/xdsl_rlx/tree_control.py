@@ -118,6 +118,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Tree]], *operands: Tree)
     `index` is one integer, clamped to the valid range. All branches return trees of the same structure, shapes and
     element types. Raises GraphError for branches that do not, and for no branches.
     """
+    if is_eager(index, operands) and branches:
+        return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
     builder = builder_of(index, operands)
     if builder is None:
         return computed(lambda index, *operands: switch(index, branches, *operands), (index, *operands), {})
@@ -147,6 +149,8 @@ def remat(fun: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @wraps(fun)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> Any:
+        if is_eager(args, kwargs):
+            return fun(*args, **kwargs)
         builder = builder_of(args, kwargs)
         if builder is None:
             return computed(call, args, kwargs)
@@ -169,6 +173,8 @@ def map(f: Callable[[Tree], Tree], xs: Tree, batch_size: int | None = None) -> T
     With `batch_size`, `rlx.vmap(f)` computes that number of elements at a time. It needs less memory than `rlx.vmap`
     of all elements. Raises GraphError for leading axes of different lengths.
     """
+    if is_eager(xs) and batch_size is None:
+        return scan(lambda carry, x: (carry, f(x)), np.int32(0), xs)[1]
     builder = builder_of(xs)
     if builder is None:
         return computed(lambda xs: map(f, xs, batch_size), (xs,), {})

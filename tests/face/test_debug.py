@@ -139,3 +139,25 @@ def test_eager_functions_see_arrays_and_stop_in_a_debugger(monkeypatch: pytest.M
     assert seen == [np.ndarray] and stops == ["here"]
     with pytest.raises(rlx.GraphError, match=r"debug\.breakpoint: .* run it in rlx\.eager\(\)"):
         Model().step(np.ones(2))
+
+
+def test_eager_mode_runs_ops_and_functions_with_rules() -> None:
+    """Functions that compile themselves for arrays are compiled; those with rules of their own run in Python."""
+    seen = list[type]()
+
+    @rlx.custom_vjp
+    def square(x: Any) -> Any:
+        seen.append(type(x))
+        return x * x
+
+    square.defvjp(lambda x: (square(x), x), lambda x, g: (2 * x * g,))
+
+    @rlx.compile
+    def step(x: Any) -> Any:
+        x = rlx.remat(lambda x: rlx.relu(x) + square(x))(x)
+        return rlx.switch(1, [lambda x: x, lambda x: -x], x)
+
+    x = np.array([-1.0, 2.0])
+    with rlx.eager():
+        np.testing.assert_array_equal(step(x), [-1.0, -6.0])
+    assert seen == [np.ndarray]
