@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import f32, f64
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.factor import CholeskyOp, CofactorsOp, DetOp, EighOp, QrOp, SvdOp, parity_of
@@ -254,12 +254,9 @@ def _change(b: MirBuilder, a: Value, t: Value) -> Value:
 
 def _tangent(b: MirBuilder, a: Value, t: Value) -> Value:
     """Return the tangent of `_cofactors`."""
-    aside = Block(arg_types=[a.ssa.type])
-    m = MirBuilder(Builder(InsertPoint.at_end(aside)))
-    found = _cofactors(m, m.value(aside.args[0])).ssa
-    tangents: dict[SSAValue, SSAValue] = {aside.args[0]: t.ssa}
+    aside, tangents = Block(), {a.ssa: t.ssa}
+    found = _cofactors(MirBuilder(Builder(InsertPoint.at_end(aside))), a).ssa
     push_forward(list(aside.ops), tangents)
-    aside.args[0].replace_all_uses_with(a.ssa)
     for op in list(aside.ops):
         op.detach()
         b.builder.insert(op)
