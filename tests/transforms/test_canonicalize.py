@@ -1,6 +1,7 @@
 """Canonicalization keeps the value of every sample, bit for bit where no sum is reordered."""
 
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.mir import Mir
+from xdsl_rlx.dialects.mir.index import GatherOp
 from xdsl_rlx.lowering.mir_decompose import MirDecomposePass
 from xdsl_rlx.transforms.canonicalize.mir import patterns_of
 from xdsl_rlx.transforms.mir_canonicalize import MirCanonicalizePass
@@ -112,3 +114,26 @@ def test_a_gradient_sums_exponentials_once() -> None:
 
 def _sums_of_exponentials(module: ModuleOp) -> int:
     return sum(op.name == "mir.reduce_sum" and op.operands[0].owner.name == "mir.exp" for op in module.walk())
+
+
+def test_slices_at_even_places_are_no_gathers():
+    """Of all sequences of up to four places in an axis of three, some of which are clamped."""
+    sequences = [places for count in range(1, 5) for places in product(range(-1, 4), repeat=count)]
+    g, x = rlx.Graph("g"), np.arange(12.0, dtype=np.float32).reshape(2, 3, 2)
+    table = g.input("x", x.shape)
+    g.set_outputs([g.gather(table, g.constant(list(places), "i64"), axis=1) for places in sequences])
+    CanonicalizePass().apply(context(), g.module)
+    for places, found in zip(sequences, evaluate(g.module, x), strict=True):
+        np.testing.assert_array_equal(found, x[:, np.clip(places, 0, 2)])
+    left = sum(isinstance(op, GatherOp) for op in g.module.walk())
+    assert left == sum(not _are_even(np.clip(places, 0, 2)) for places in sequences)
+
+
+def _are_even(places: Any) -> bool:
+    """Whether each of some evenly spaced places stands there equally often."""
+    divisors = [n for n in range(1, len(places) + 1) if len(places) % n == 0]
+    return any(
+        np.array_equal(places, np.repeat(places[0] + step * np.arange(len(places) // n), n))
+        for n in divisors
+        for step in (-2, -1, 1, 2)
+    )

@@ -12,8 +12,20 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xdsl_rlx.dialects.constants import Number, splat_value
-from xdsl_rlx.dialects.mir import attention, cast, complex, elementwise, linalg, reduce, rounding, shape, transcendental
+from xdsl_rlx.dialects.mir import (
+    attention,
+    cast,
+    complex,
+    elementwise,
+    index,
+    linalg,
+    reduce,
+    rounding,
+    shape,
+    transcendental,
+)
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.subscripts import every
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8, u32
 from xdsl_rlx.transforms.driver import is_differentiated, is_elementwise
 from xdsl_rlx.transforms.located import located
@@ -193,13 +205,13 @@ def select_known_branch(op: elementwise.WhereOp, b: MirBuilder) -> Value | None:
 def leave_broadcasting_to_the_op(op: Operation, b: MirBuilder) -> Value | None:
     """An operand that is expanded to the shape which the op gives it anyway."""
     operands = list(op.operands)
-    for index, operand in enumerate(operands):
+    for number, operand in enumerate(operands):
         expand = operand.owner
         if type(expand) is not shape.ExpandOp:
             continue
-        others = [shape_of(v) for i, v in enumerate(operands) if i != index]
+        others = [shape_of(v) for i, v in enumerate(operands) if i != number]
         if broadcast_shapes(shape_of(expand.operand), *others) == shape_of(op.results[0]):
-            operands[index] = expand.operand
+            operands[number] = expand.operand
     if operands == list(op.operands):
         return None
     copy = b.builder.insert(type(op).create(operands=operands, result_types=[op.results[0].type]))
@@ -371,6 +383,27 @@ def drop_empty_parts(op: shape.ConcatOp, b: MirBuilder) -> Value | SSAValue | No
     axis = op.axis_index
     parts = [part for part in op.parts if shape_of(part)[axis]]
     return b.concat(parts, axis) if parts and len(parts) < len(op.parts) else None
+
+
+@canonical(index.GatherOp)
+def slice_instead_of_gathering(op: index.GatherOp, b: MirBuilder) -> Value | None:
+    """Slices at known places that rise or fall evenly, each perhaps several times: views, and repetitions of them."""
+    at = op.indices.owner
+    if type(at) is not elementwise.ConstantOp or len(shape_of(op.indices)) != 1 or element_of(op.indices) in FLOATS:
+        return None
+    axis, table = op.axis_index, b.value(op.table)
+    last = table.shape[axis] - 1
+    places = [min(max(int(place), 0), last) for place in at.value.get_values()]
+    if last < 0 or not places:
+        return None
+    times = next((k for k, place in enumerate(places) if place != places[0]), len(places))
+    once = places[::times]
+    step = once[1] - once[0] if len(once) > 1 else 1
+    evenly = range(once[0], once[0] + step * len(once), step)
+    if len(places) % times or any(place != evenly[k // times] for k, place in enumerate(places)):
+        return None
+    rising = every(table, axis, evenly if step > 0 else evenly[::-1])
+    return b.repeat(rising if step > 0 else b.flip(rising, axis), times, axis)
 
 
 REDUCTIONS = reduce.ReduceOp.__subclasses__()

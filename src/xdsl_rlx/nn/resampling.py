@@ -11,6 +11,7 @@ the length, it is a sum of slices for each of the rows that differ.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import floor, gcd, prod
 from operator import add
@@ -74,6 +75,7 @@ _PHASES, _TAPS = 8, 8
 """Rows of a matrix that differ, and elements of a row, up to which slices are faster than a product."""
 
 
+@dataclass(frozen=True)
 class _Phases:
     """
     The rows of a matrix `[count, n]` that repeat: row `p m + r` has the weights of phase `r`, moved by `q m` columns.
@@ -81,33 +83,34 @@ class _Phases:
     `count / n = p / q` in lowest terms. Columns outside of the matrix count as its first or last one.
     """
 
-    def __init__(self, matrix: Array) -> None:
-        count, n = matrix.shape
-        self.steps = gcd(count, n)
-        self.period, self.stride = count // self.steps, n // self.steps
-        middle = self.steps // 2
-        rows = matrix[self.period * middle : self.period * (middle + 1)]
-        self.taps = [
-            [(int(column) - self.stride * middle, float(row[column])) for column in np.flatnonzero(row)]
-            for row in rows[: _PHASES + 1]
-        ]
-        """Of each phase, columns at its first row and weights."""
+    steps: int
+    stride: int
+    taps: list[list[tuple[int, float]]]
+    """Of each phase, columns at its first row and weights."""
 
-    def give(self, matrix: Array) -> bool:
-        """Whether they are few, and the matrix is made of them."""
-        n = matrix.shape[1]
-        if self.period > _PHASES or max(map(len, self.taps)) > _TAPS or not all(self.taps):
-            return False
-        found, step = np.zeros_like(matrix), np.arange(self.steps)
-        for phase, taps in enumerate(self.taps):
-            for column, weight in taps:
-                np.add.at(found, (self.period * step + phase, (self.stride * step + column).clip(0, n - 1)), weight)
-        return bool(np.abs(found - matrix).max() <= 16 * np.finfo(np.float64).eps)
+    @staticmethod
+    def of(matrix: Array) -> _Phases | None:
+        """Those that the matrix is made of; None for another matrix, and for many phases."""
+        count, n = matrix.shape
+        steps = gcd(count, n)
+        period, stride, middle = count // steps, n // steps, steps // 2
+        if period > _PHASES:
+            return None
+        rows = matrix[period * middle : period * (middle + 1)]
+        taps = [[(int(k) - stride * middle, float(row[k])) for k in np.flatnonzero(row)] for row in rows]
+        if not all(0 < len(own) <= _TAPS for own in taps):
+            return None
+        found, step = np.zeros_like(matrix), np.arange(steps)
+        for phase, own in enumerate(taps):
+            for column, weight in own:
+                found[period * step + phase, (stride * step + column).clip(0, n - 1)] += weight
+        near = 16 * np.finfo(np.float64).eps
+        return _Phases(steps, stride, taps) if np.abs(found - matrix).max() <= near else None
 
     def apply(self, x: Any, axis: int) -> Any:
-        n, columns = x.shape[axis], [column for taps in self.taps for column, _ in taps]
-        last = self.stride * (self.steps - 1)
-        before, behind = max(0, -min(columns)), max(0, max(columns) + last + 1 - n)
+        """The product of the matrix with an axis of `x`."""
+        columns, last = [column for taps in self.taps for column, _ in taps], self.stride * (self.steps - 1)
+        before, behind = max(0, -min(columns)), max(0, max(columns) + last + 1 - x.shape[axis])
         if before or behind:
             x = np.pad(x, [(before, behind) if k == axis else (0, 0) for k in range(np.ndim(x))], mode="edge")
 
@@ -117,16 +120,15 @@ class _Phases:
             return piece if weight == 1 else piece * weight
 
         phases = [reduce(add, (tap(*one) for one in taps)) for taps in self.taps]
-        shape = (*x.shape[:axis], self.steps * self.period, *x.shape[axis + 1 :])
-        return phases[0] if self.period == 1 else np.stack(phases, axis + 1).reshape(shape)
+        shape = (*x.shape[:axis], self.steps * len(phases), *x.shape[axis + 1 :])
+        return phases[0] if len(phases) == 1 else np.stack(phases, axis + 1).reshape(shape)
 
 
 def _applied(x: Any, matrix: Array, axis: int) -> Any:
     """The product with a matrix along an axis."""
     rank = np.ndim(x)
     axis %= rank
-    phases = _Phases(matrix)
-    if phases.give(matrix):
+    if (phases := _Phases.of(matrix)) is not None:
         return phases.apply(x, axis)
     weights = function("constant")(matrix, x.dtype)
     if axis == rank - 1:
@@ -134,17 +136,6 @@ def _applied(x: Any, matrix: Array, axis: int) -> Any:
     before, after = x.shape[:axis], x.shape[axis + 1 :]
     rows = x.reshape(prod(before), x.shape[axis], prod(after))
     return (weights @ rows).reshape(*before, matrix.shape[0], *after)
-
-
-def _picked(x: Any, index: Array, axis: int) -> Any:
-    """`np.take(x, index, axis)`; without a gather where elements are repeated, or left out, evenly."""
-    n, count = x.shape[axis], len(index)
-    if count % n == 0 and np.array_equal(index, np.repeat(np.arange(n), count // n)):
-        return x if count == n else np.repeat(x, count // n, axis=axis)
-    step = int(index[1] - index[0]) if count > 1 else 1
-    if step > 0 and np.array_equal(index, index[0] + step * np.arange(count)):
-        return x[(slice(None),) * axis + (slice(int(index[0]), int(index[-1]) + 1, step),)]
-    return np.take(x, index, axis=axis)
 
 
 @composite
@@ -163,8 +154,8 @@ def resize(image: Any, shape: Sequence[int], method: str, antialias: bool = True
     _not_empty("resize", image.shape, sizes)
     if kind == "nearest":
         for axis, (n, count) in enumerate(zip(image.shape, sizes, strict=True)):
-            if n and count:
-                image = _picked(image, (2 * np.arange(count) + 1) * n // (2 * count), axis)
+            if n != count:
+                image = np.take(image, (2 * np.arange(count) + 1) * n // (2 * count), axis=axis)
         return image
     y = accumulating(image)
     for axis in _order(image.shape, sizes):
@@ -269,7 +260,7 @@ def interpolate(
     if mode.startswith("nearest"):
         half = 0.5 if mode == "nearest-exact" else 0.0
         for axis, (n, count, scale) in enumerate(zip(before, counts, scales, strict=True), 2):
-            x = _picked(x, np.minimum(((np.arange(count) + half) * scale).astype(np.int64), n - 1), axis)
+            x = np.take(x, np.minimum(((np.arange(count) + half) * scale).astype(np.int64), n - 1), axis=axis)
         return x
     weights, y = _smooth_weights if antialias else _torch_weights, accumulating(x)
     for axis in range(axes):

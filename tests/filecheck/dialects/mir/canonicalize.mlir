@@ -210,6 +210,27 @@ func.func @narrows(%x: tensor<2x6xf32>, %y: tensor<2x2xf32>) -> (tensor<2x6xf32>
   func.return %0, %2, %4, %5 : tensor<2x6xf32>, tensor<2x2xf32>, tensor<2x6xf32>, tensor<2x1xf32>
 }
 
+// Slices at places that rise evenly are a view, and repeated evenly a repetition of one; others stay.
+// CHECK-LABEL: @gathers
+// CHECK-NEXT: %0 = mir.narrow %x axis 1 start 2 len 3 : (tensor<2x6xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %1 = mir.reshape %x : tensor<2x6xf32> to tensor<2x3x2xf32>
+// CHECK-NEXT: %2 = mir.narrow %1 axis 2 start 1 len 1 : (tensor<2x3x2xf32>) -> tensor<2x3x1xf32>
+// CHECK-NEXT: %3 = mir.reshape %2 : tensor<2x3x1xf32> to tensor<2x3xf32>
+// CHECK: mir.expand
+// CHECK: mir.constant dense<[0, 1, 3]> : tensor<3xi64>
+// CHECK-NEXT: mir.gather
+func.func @gathers(%x: tensor<2x6xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x6xf32>, tensor<2x3xf32>) {
+  %at0 = mir.constant dense<[2, 3, 4]> : tensor<3xi64>
+  %0 = mir.gather %x, %at0 axis 1 batch_dims 0 : (tensor<2x6xf32>, tensor<3xi64>) -> tensor<2x3xf32>
+  %at1 = mir.constant dense<[1, 3, 9]> : tensor<3xi32>
+  %1 = mir.gather %x, %at1 axis 1 batch_dims 0 : (tensor<2x6xf32>, tensor<3xi32>) -> tensor<2x3xf32>
+  %at2 = mir.constant dense<[0, 0, 1, 1]> : tensor<4xi64>
+  %2 = mir.gather %x, %at2 axis 0 batch_dims 0 : (tensor<2x6xf32>, tensor<4xi64>) -> tensor<4x6xf32>
+  %at3 = mir.constant dense<[0, 1, 3]> : tensor<3xi64>
+  %3 = mir.gather %x, %at3 axis 1 batch_dims 0 : (tensor<2x6xf32>, tensor<3xi64>) -> tensor<2x3xf32>
+  func.return %0, %1, %2, %3 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x6xf32>, tensor<2x3xf32>
+}
+
 // CHECK-LABEL: @concats
 // CHECK-NEXT: func.return %x, %x
 func.func @concats(%x: tensor<2x6xf32>, %none: tensor<0x6xf32>) -> (tensor<2x6xf32>, tensor<2x6xf32>) {
