@@ -97,7 +97,7 @@ def _layers(rng: np.random.Generator, size: int) -> list[Array]:
     return [x, np.ones(256, np.float32), np.zeros(256, np.float32)]
 
 
-def _key(_: np.random.Generator, __: int) -> list[Array]:
+def _nothing(_: np.random.Generator, __: int) -> list[Array]:
     return []
 
 
@@ -127,7 +127,7 @@ def _rows() -> Iterator[Row]:
     )
     yield Row(
         "layer_norm",
-        lambda x, g, b: rlx.nn.layer_norm(x, g, b),
+        rlx.nn.layer_norm,
         lambda x, g, b: (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * g + b,
         t and (lambda x, g, b: f.layer_norm(x, (256,), g, b)),
         _layers,
@@ -143,7 +143,7 @@ def _rows() -> Iterator[Row]:
     )
     yield Row(
         "batch_norm",
-        lambda x, g, b: _batch_norm(x, g, b),
+        _batch_norm,
         _jax_batch_norm,
         t and (lambda x, g, b: f.batch_norm(x, None, None, g, b, True)),
         _normalized,
@@ -194,28 +194,28 @@ def _rows() -> Iterator[Row]:
     )
     yield Row(
         "cross_entropy",
-        lambda x, y: rlx.nn.cross_entropy(x, y),
+        rlx.nn.cross_entropy,
         lambda x, y: -jnp.take_along_axis(jax.nn.log_softmax(x), y[:, None], 1).mean(),
         t and (lambda x, y: f.cross_entropy(x, y.long())),
         _classes,
     )
     yield Row(
         "binary_cross_entropy_with_logits",
-        lambda x, y: rlx.nn.binary_cross_entropy_with_logits(x, y),
+        rlx.nn.binary_cross_entropy_with_logits,
         lambda x, y: (jnp.maximum(x, 0) - x * y + jnp.log1p(jnp.exp(-abs(x)))).mean(),
         of("binary_cross_entropy_with_logits"),
         _binary,
     )
     yield Row(
         "huber_loss",
-        lambda x, y: rlx.nn.huber_loss(x, y),
+        rlx.nn.huber_loss,
         lambda x, y: jnp.where(abs(x - y) < 1, 0.5 * (x - y) ** 2, abs(x - y) - 0.5).mean(),
         of("huber_loss"),
         _pair,
     )
     yield Row(
         "cosine_similarity",
-        lambda x, y: rlx.nn.cosine_similarity(x, y),
+        rlx.nn.cosine_similarity,
         lambda x, y: (x * y).sum(-1) / (jnp.linalg.norm(x, axis=-1) * jnp.linalg.norm(y, axis=-1)),
         t and (lambda x, y: f.cosine_similarity(x, y, -1)),
         _pair,
@@ -230,7 +230,7 @@ def _rows() -> Iterator[Row]:
         module = torch.special if torch else None
         yield Row(name, getattr(rlx.special, name), getattr(special, name, None), getattr(module, other, None), arrays)
     for name in ("uniform", "normal", "gumbel", "exponential", "laplace", "gamma", "truncated_normal"):
-        yield Row(f"random.{name}", *_draws(name), _key, 0)
+        yield Row(f"random.{name}", *_draws(name), _nothing, 0)
 
 
 def _draws(name: str) -> tuple[Any, Any, Any]:
