@@ -51,6 +51,7 @@ class ElementwiseRegionOp(BodyOp):
     `body(inputs)`, where `body` consists of elementwise ops (unary, binary, compare, where, cast) and rank-0 constants.
 
     The ops broadcast as outside of the region: shapes are aligned at the right, and an axis of extent 1 is repeated.
+    An input may be resized first, by `mir.resize_nearest_2x` ops on the argument: the prologue of the region.
     """
 
     name = "mir.elementwise_region"
@@ -98,7 +99,7 @@ class BatchElementwiseRegionOp(BodyOp):
     """
     `body(input, captured)` for each of several inputs of one type, concatenated along axis 0.
 
-    `body` consists of elementwise ops and constants, as in `mir.elementwise_region`; all inputs share `captured`.
+    `body` is as in `mir.elementwise_region`, with or without resized arguments; all inputs share `captured`.
     """
 
     name = "mir.batch_elementwise_region"
@@ -137,12 +138,20 @@ class BatchElementwiseRegionOp(BodyOp):
 
 
 def verify_elementwise(block: Block) -> SSAValue:
-    """The one value that a body of elementwise ops and numbers yields; VerifyException for another body."""
-    value = _one_value(block)
+    """
+    The one value that a body of elementwise ops and numbers, of arguments resized or not, yields.
+
+    VerifyException for another body.
+    """
+    value, sources = _one_value(block), set[SSAValue](block.args)
     for op in ops_of(block):
         if isinstance(op, ConstantOp) and shape_of(op.result):
             raise VerifyException(f"expected rank-0 constants in the body, got shape {dims(shape_of(op.result))}")
-        if not isinstance(op, (ConstantOp, *ELEMENTWISE)):
+        if isinstance(op, ResizeNearest2xOp):
+            if op.x not in sources:
+                raise VerifyException(f"expected {op.name} of arguments of the body only, before its other ops")
+            sources.add(op.result)
+        elif not isinstance(op, (ConstantOp, *ELEMENTWISE)):
             raise VerifyException(f"expected unary, binary, compare, where and cast ops in the body, got {op.name}")
     return value
 
@@ -188,8 +197,8 @@ class RegionBuilder(BuilderCore):
         """
         `mir.elementwise_region`: `fn(*operands)`, which builds elementwise ops and returns a value.
 
-        Captured values become operands. Only unary, binary, compare and where ops, casts and numbers are allowed;
-        others are an error.
+        Captured values become operands. Only unary, binary, compare and where ops, casts and numbers are allowed, and
+        `resize_nearest_2x` of operands; others are an error.
         """
         inputs = [self.operand(x) for x in operands]
         block = Block(arg_types=[x.type for x in inputs])

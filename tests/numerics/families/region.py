@@ -66,6 +66,15 @@ SAMPLES = (
         NARROW,
         tol=16,
     ),
+    _region(
+        "prologue",
+        lambda m, x, y, s: m.elementwise_region(
+            lambda a, b: m.sin(m.resize_nearest_2x(m.resize_nearest_2x(a))) * m.resize_nearest_2x(b) + s, x, y
+        ),
+        Operand((2, 1, 1, 2)),
+        Operand((1, 3, 2, 4)),
+        Operand((4, 1)),
+    ),
     _resized("", _twice, (2, 3, 2, 1)),
     _resized("-none", lambda m, x: m.transform_region(lambda a: a, x), (1, 2, 2, 2)),
     _batch("", lambda m, x, y: m.batch_elementwise_region(lambda a: m.tanh(a) * 2.0, [x, y]), *2 * [Operand((1, 3))]),
@@ -74,6 +83,11 @@ SAMPLES = (
         lambda m, x, y, z, s: m.batch_elementwise_region(lambda a: m.exp(a * s) + s, (x, y, z)),
         *3 * [Operand((2, 3))],
         Operand((3,)),
+    ),
+    _batch(
+        "-prologue",
+        lambda m, x, y: m.batch_elementwise_region(lambda a: m.tanh(m.resize_nearest_2x(a)), [x, y]),
+        *2 * [Operand((1, 2, 2, 1))],
     ),
     _batch("-one", lambda m, x: m.batch_elementwise_region(m.sin, [x, x]), Operand((2,))),
     _batch("-empty", lambda m, x, y: m.batch_elementwise_region(m.sin, [x, y]), *2 * [Operand((0, 2))]),

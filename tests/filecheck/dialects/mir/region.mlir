@@ -27,6 +27,27 @@ func.func @elementwise(%x: tensor<3x4xf32>, %b: tensor<3x1xf32>) -> tensor<3x4xf
   func.return %y : tensor<3x4xf32>
 }
 
+// A region that resizes an input first.
+
+// CHECK-LABEL: func.func @prologue(%x: tensor<1x2x3x4xf32>, %b: tensor<8xf32>) -> tensor<1x2x6x8xf32> {
+// CHECK-NEXT: %y = mir.elementwise_region(%x, %b : tensor<1x2x3x4xf32>, tensor<8xf32>) -> tensor<1x2x6x8xf32> {
+// CHECK-NEXT: ^bb0(%p: tensor<1x2x3x4xf32>, %q: tensor<8xf32>):
+// CHECK-NEXT: %0 = mir.resize_nearest_2x %p : (tensor<1x2x3x4xf32>) -> tensor<1x2x6x8xf32>
+// CHECK-NEXT: %1 = mir.add %0, %q : (tensor<1x2x6x8xf32>, tensor<8xf32>) -> tensor<1x2x6x8xf32>
+// CHECK-NEXT: mir.yield %1 : tensor<1x2x6x8xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %y : tensor<1x2x6x8xf32>
+// CHECK-NEXT: }
+func.func @prologue(%x: tensor<1x2x3x4xf32>, %b: tensor<8xf32>) -> tensor<1x2x6x8xf32> {
+  %y = mir.elementwise_region (%x, %b : tensor<1x2x3x4xf32>, tensor<8xf32>) -> tensor<1x2x6x8xf32> {
+  ^bb0(%p: tensor<1x2x3x4xf32>, %q: tensor<8xf32>):
+    %0 = mir.resize_nearest_2x %p : (tensor<1x2x3x4xf32>) -> tensor<1x2x6x8xf32>
+    %1 = mir.add %0, %q : (tensor<1x2x6x8xf32>, tensor<8xf32>) -> tensor<1x2x6x8xf32>
+    mir.yield %1 : tensor<1x2x6x8xf32>
+  }
+  func.return %y : tensor<1x2x6x8xf32>
+}
+
 // CHECK-LABEL: func.func @transform(%x: tensor<1x2x3x4xf32>) -> tensor<1x2x12x16xf32> {
 // CHECK-NEXT: %y = mir.transform_region %x : tensor<1x2x3x4xf32> -> tensor<1x2x12x16xf32> {
 // CHECK-NEXT: ^bb0(%a: tensor<1x2x3x4xf32>):

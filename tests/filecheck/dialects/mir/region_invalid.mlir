@@ -169,3 +169,14 @@
 ^bb0(%a: tensor<f32>):
   mir.yield %a : tensor<f32>
 }) : (tensor<f32>) -> tensor<f32>
+
+// -----
+
+// CHECK: expected mir.resize_nearest_2x of arguments of the body only, before its other ops
+%x = "test.op"() : () -> tensor<1x1x2x2xf32>
+%0 = mir.elementwise_region (%x : tensor<1x1x2x2xf32>) -> tensor<1x1x4x4xf32> {
+^bb0(%a: tensor<1x1x2x2xf32>):
+  %1 = mir.exp %a : tensor<1x1x2x2xf32>
+  %2 = mir.resize_nearest_2x %1 : (tensor<1x1x2x2xf32>) -> tensor<1x1x4x4xf32>
+  mir.yield %2 : tensor<1x1x4x4xf32>
+}
