@@ -37,6 +37,7 @@ from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiAxisReducePass
 from xdsl_rlx.transforms.mir_lower_complex import MirLowerComplexPass
 from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
+from xdsl_rlx.transforms.mir_lower_regions import MirLowerRegionsPass
 from xdsl_rlx.transforms.mir_raise_composites import MirRaiseCompositesPass
 from xdsl_rlx.transforms.mir_unfuse_elementwise_regions import MirUnfuseElementwiseRegionsPass
 from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
@@ -66,6 +67,7 @@ PREPARE_FOR_REVERSE: tuple[RewritingPass, ...] = (
 
 PREPARE_FOR_FUSION: tuple[RewritingPass, ...] = (
     MirFissionScansPass(),
+    MirLowerRegionsPass(),
     MirDecomposePass(),
     MirLowerComplexPass(),
     MirDecomposePass(),

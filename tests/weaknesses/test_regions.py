@@ -3,7 +3,7 @@
 Each test names in its docstring the weakness that it guards against.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -205,6 +205,42 @@ def test_preparation_takes_a_region_of_a_batch_apart():
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_allclose(found[1], 2 * np.maximum(x, 0), rtol=1e-15)
+
+
+MARK = "mir-mark-elementwise-regions,mir-mark-transform-regions,mir-fuse-region-prologue,mir-fuse-batch-preprocess"
+
+
+def sliced(starts: Sequence[int], size: int = 1, resized: bool = False) -> rlx.Graph:
+    """Slices of four images, from these indices on, each by itself."""
+    g = rlx.Graph("g")
+    x = g.param("x", (4, 3, 8, 8), "f64")
+    slices = [g.narrow(x, 0, n, size) for n in starts]
+    parts = [g.relu(g.resize_nearest_2x(a) if resized else a) for a in slices]
+    g.set_outputs(g.concat(parts, 0))
+    return g
+
+
+@pytest.mark.parametrize(
+    ("graph", "launches", "marked_launches"),
+    [
+        (sliced((1, 2)), 2, 1),
+        (sliced((0, 2), size=2), 2, 1),
+        (sliced((0, 1), resized=True), 4, 1),
+        # in any other order, one for each run of slices
+        (sliced((3, 0, 1, 2)), 4, 2),
+    ],
+    ids=("two", "long", "resized", "order"),
+)
+def test_slices_with_the_same_ops_are_one_kernel(graph: rlx.Graph, launches: int, marked_launches: int):
+    """Sections 6.2 and 9.2 of the sheet of passes: batch slices, batch preprocess and prologue."""
+    marked = rlx.run_passes(graph, MARK)
+    assert count(marked.module, "mir.batch_elementwise_region") == 1
+    assert count(rlx.prepare_for_ad(marked).module, "mir.batch_elementwise_region") == 0
+    assert count(rlx.lower(graph, 1).module, "lir.launch") == launches
+    assert count(rlx.lower(marked, 1).module, "lir.launch") == marked_launches
+    inverse = rlx.run_passes(marked, "mir-decompose-fusion-regions")
+    assert str(rlx.run_passes(inverse, "mir-fuse-batch-preprocess")) == str(marked)
+    assert sorted(op.name for op in inverse.module.walk()) == sorted(op.name for op in graph.module.walk())
 
 
 def test_slices_of_a_batch_keep_their_order_and_their_lengths():

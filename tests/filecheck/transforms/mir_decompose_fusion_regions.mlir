@@ -91,3 +91,26 @@ func.func @others(%p: tensor<i1>, %x: tensor<3xf32>) -> tensor<3xf32> {
   }
   func.return %z : tensor<3xf32>
 }
+
+// Resizes move in front of a region, which stays.
+
+// CHECK-LABEL: func.func @prologue(%x: tensor<1x2x3x4xf32>, %b: tensor<8xf32>) -> tensor<1x2x6x8xf32> {
+// CHECK-NEXT: %0 = mir.resize_nearest_2x %x : (tensor<1x2x3x4xf32>) -> tensor<1x2x6x8xf32>
+// CHECK-NEXT: %y = mir.elementwise_region(%b, %0 : tensor<8xf32>, tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xf32> {
+// CHECK-NEXT: ^bb0(%b_1: tensor<8xf32>, %1: tensor<1x2x6x8xf32>):
+// CHECK-NEXT: %2 = mir.exp %b_1 : tensor<8xf32>
+// CHECK-NEXT: %3 = mir.add %1, %2 : (tensor<1x2x6x8xf32>, tensor<8xf32>) -> tensor<1x2x6x8xf32>
+// CHECK-NEXT: mir.yield %3 : tensor<1x2x6x8xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %y : tensor<1x2x6x8xf32>
+// CHECK-NEXT: }
+func.func @prologue(%x: tensor<1x2x3x4xf32>, %b: tensor<8xf32>) -> tensor<1x2x6x8xf32> {
+  %y = mir.elementwise_region (%b, %x : tensor<8xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x6x8xf32> {
+  ^bb0(%p: tensor<8xf32>, %a: tensor<1x2x3x4xf32>):
+    %0 = mir.exp %p : tensor<8xf32>
+    %1 = mir.resize_nearest_2x %a : (tensor<1x2x3x4xf32>) -> tensor<1x2x6x8xf32>
+    %2 = mir.add %1, %0 : (tensor<1x2x6x8xf32>, tensor<8xf32>) -> tensor<1x2x6x8xf32>
+    mir.yield %2 : tensor<1x2x6x8xf32>
+  }
+  func.return %y : tensor<1x2x6x8xf32>
+}
