@@ -164,7 +164,10 @@ GROUPS = (
     Group(
         "Precision",
         "See [Use mixed precision](howto/mixed-precision.md).",
-        ("mixed_precision", "PrecisionPolicy", "scale_loss", "calibrate", "CalibrationEntry", "insert_q_dq"),
+        (
+            *("mixed_precision", "PrecisionPolicy", "scale_loss", "calibrate", "CalibrationEntry", "insert_q_dq"),
+            "quantized_weight_bits",
+        ),
     ),
     Group(
         "Custom derivatives",

@@ -52,7 +52,14 @@ if TYPE_CHECKING:
     )
     from xdsl_rlx.init import key
     from xdsl_rlx.jit import CompiledFunction
-    from xdsl_rlx.low_precision import CalibrationEntry, calibrate, insert_q_dq, mixed_precision, scale_loss
+    from xdsl_rlx.low_precision import (
+        CalibrationEntry,
+        calibrate,
+        insert_q_dq,
+        mixed_precision,
+        quantized_weight_bits,
+        scale_loss,
+    )
     from xdsl_rlx.lowering.fusion_report import FusionReport
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
@@ -142,6 +149,7 @@ __all__ = [
     "optim",
     "parse",
     "prepare_for_ad",
+    "quantized_weight_bits",
     "random",
     "remat",
     "report",
@@ -234,6 +242,7 @@ _HOMES = {
         "calibrate",
         "insert_q_dq",
         "mixed_precision",
+        "quantized_weight_bits",
         "scale_loss",
     ),
     "xdsl_rlx.transforms.precision": ("PrecisionPolicy",),

@@ -13,13 +13,15 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xdsl_rlx.builder import AnyGraph, GraphModule
+from xdsl_rlx.builder import AnyGraph, Graph, GraphModule
 from xdsl_rlx.compiling import compile
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeLsqOp, FakeQuantizeOp
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.quantize import CALIBRATION, CalibrationAttr
 from xdsl_rlx.dialects.shapes import FLOATS, element_of, integers, normalize_axis, shape_of
+from xdsl_rlx.inlined import InlinedOp
 from xdsl_rlx.passes import above_lir, run_passes
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.mir_grad import SEED
@@ -94,6 +96,37 @@ def scale_loss(
     except ValueError as error:
         raise GraphError(f"scale_loss: {error}") from None
     return run_passes(source, [scaling])
+
+
+@checked
+def quantized_weight_bits(graph: AnyGraph, value: Value | SSAValue | str) -> int | None:
+    """
+    Return the bit width of a value that `fake_quantize` or `fake_quantize_lsq` rounds; None for another value.
+
+    `value` is a value of a graph that is being built, a value of `graph.module`, or the name of an argument or of a
+    tap. It is the rounded result itself: its scale, or a view or a function of it, has no bit width. Raises GraphError
+    for an unknown name and for a value of another graph.
+    """
+    if isinstance(value, str):
+        source = above_lir(graph, "quantized_weight_bits")
+        known = taps_of(source.signature)
+        if value not in known:
+            raise GraphError(f"quantized_weight_bits: no value named '{value}'; there are {', '.join(known) or 'none'}")
+        value = known[value]
+    elif isinstance(value, Value):
+        if not isinstance(graph, Graph):
+            raise GraphError(
+                "quantized_weight_bits: a Value belongs to a Graph that is being built; of a finished graph, pass a "
+                "name or a value of its module"
+            )
+        value = graph.operand(value)
+    elif not isinstance(value, SSAValue):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"quantized_weight_bits: value: expected a value or a name, got {shown(value)}")
+    while isinstance(owner := value.owner, InlinedOp):
+        value = owner.source.signature.outputs[owner.results.index(value)]
+    if isinstance(owner, FakeQuantizeOp | FakeQuantizeLsqOp) and value is owner.result:
+        return owner.bits.value.data
+    return None
 
 
 @dataclass(frozen=True)

@@ -125,3 +125,40 @@ def test_a_learnt_step_size_below_its_least_can_grow_again():
     g.set_outputs([g.reduce_sum(g.fake_quantize_lsq(x, scale, 4))])
     (ds,) = rlx.compile(rlx.grad(g, wrt=["scale"]))(f64(1.0, 2.0, -3.0), f64(-0.5))
     np.testing.assert_array_equal(ds, [7.0])
+
+
+@pytest.mark.parametrize("bits", [2, 4, 8])
+def test_the_bits_of_a_fake_quantised_value_are_found(bits: int):
+    """Section 2.1 of the op sheet: of both ops, of their results alone, and of no other value."""
+    g = rlx.Graph("g")
+    w, scale = g.param("w", (3, 4)), g.param("scale", (1,))
+    rounded, step = g.fake_quantize_with_scale(w, bits=bits)
+    learnt = g.tap(g.fake_quantize_lsq(w, scale, bits), "learnt")
+    others = (w, scale, step, g.relu(rounded), g.reshape(rounded, (12,)))
+    g.set_outputs([rounded, learnt])
+    assert [rlx.quantized_weight_bits(g, x) for x in (rounded, learnt, "learnt")] == [bits] * 3
+    assert [rlx.quantized_weight_bits(g, x) for x in (*others, "w")] == [None] * 6
+    # in another graph, in its module, and in a text
+    outer = rlx.Graph("outer")
+    first, _ = outer.inline(rlx.lower_hir(g))
+    assert rlx.quantized_weight_bits(outer, first) == bits
+    assert rlx.quantized_weight_bits(outer, outer.relu(first)) is None
+    finished = rlx.parse(str(g))
+    assert rlx.quantized_weight_bits(finished, "learnt") == bits
+    found = [rlx.quantized_weight_bits(finished, x) for op in finished.walk() for x in op.results]
+    assert found.count(bits) == 2 and set(found) == {bits, None}
+
+
+def test_a_value_without_a_graph_has_no_bits():
+    g = rlx.Graph("g")
+    x = g.input("x", (3,))
+    g.set_outputs(x)
+    for graph, value, message in (
+        (g, "y", "quantized_weight_bits: no value named 'y'; there are x"),
+        (rlx.lower_hir(g), x, "a Value belongs to a Graph that is being built"),
+        (rlx.Graph("other"), x, "a value of graph 'g' is used in graph 'other'"),
+        (g, 3, "expected a value or a name, got 3"),
+    ):
+        with pytest.raises(rlx.GraphError) as caught:
+            rlx.quantized_weight_bits(graph, value)  # pyright: ignore[reportArgumentType]
+        assert message in str(caught.value)
