@@ -38,6 +38,7 @@ from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiA
 from xdsl_rlx.transforms.mir_lower_complex import MirLowerComplexPass
 from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
 from xdsl_rlx.transforms.mir_lower_regions import MirLowerRegionsPass
+from xdsl_rlx.transforms.mir_pin_taps import MirPinTapsPass
 from xdsl_rlx.transforms.mir_raise_composites import MirRaiseCompositesPass
 from xdsl_rlx.transforms.mir_unfuse_elementwise_regions import MirUnfuseElementwiseRegionsPass
 from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
@@ -92,7 +93,8 @@ def prepared_for_ad(reverse: bool = True) -> tuple[ModulePass, ...]:
 def gradient_passes(wrt: tuple[str, ...], zero_missing_wrt: bool, loss: bool) -> tuple[ModulePass, ...]:
     """The passes from a function to its gradient, with `mir-grad`'s options; without `loss`, the gradient alone."""
     grad = MirGradPass(wrt=wrt, zero_missing_wrt=zero_missing_wrt, loss=loss)
-    return (*prepared_for_ad(), grad, *(() if loss else (DeadCodeElimination(),)))
+    pinned = (MirPinTapsPass(wrt),) if wrt else ()
+    return (*pinned, *prepared_for_ad(), grad, *(() if loss else (DeadCodeElimination(),)))
 
 
 def tangent_passes(wrt: tuple[str, ...]) -> tuple[ModulePass, ...]:

@@ -15,13 +15,13 @@ class RlxGradPass(ModulePass):
     """
     Differentiate a function of blocks or tensor operations in reverse mode: `rlx.grad_with_loss`.
 
-    Runs `convert-hir-to-mir`, `mir-prepare-for-ad` and `mir-grad`.
+    Runs `mir-pin-taps`, `convert-hir-to-mir`, `mir-prepare-for-ad` and `mir-grad`.
     """
 
     name = "rlx-grad"
 
     wrt: tuple[str, ...] = ()
-    """Names of arguments, in the order of their gradients; empty: every floating-point parameter."""
+    """Names of arguments or taps, in the order of their gradients; empty: every floating-point parameter."""
 
     zero_missing_wrt: bool = False
     """Return zeros for an argument on which the loss does not depend differentiably, rather than fail."""

@@ -36,6 +36,7 @@ PASSES = (
     "mir-mark-transform-regions",
     "mir-mixed-precision",
     "mir-partition",
+    "mir-pin-taps",
     "mir-propagate-fake-quantize",
     "mir-rematerialize",
     "mir-scale-loss",

@@ -18,7 +18,8 @@ from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.reverse import active_operands, has_derivative, lay_out_reverse, varying
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.rules import INERT, VJP
-from xdsl_rlx.transforms.signature import NamedArgument, Signature, graph_of, named
+from xdsl_rlx.transforms.signature import Signature, graph_of
+from xdsl_rlx.transforms.taps import values_named
 
 SEED = "d_output"
 
@@ -41,7 +42,10 @@ class MirGradPass(ModulePass):
     name = "mir-grad"
 
     wrt: tuple[str, ...] = ()
-    """Names of the arguments to differentiate, in the order of their gradients; empty: all floating-point params."""
+    """
+    Names of the arguments, or tapped values, to differentiate with respect to, in the order of their gradients; empty:
+    all floating-point params.
+    """
 
     zero_missing_wrt: bool = False
     """Return zeros for an argument that the loss does not depend on, instead of failing."""
@@ -56,6 +60,7 @@ class MirGradPass(ModulePass):
         verify_dominance(op)
         graph = graph_of(op, self.name)
         wrt = self._wanted(graph)
+        graph.forget_kept()
         if not graph.outputs:
             raise PassFailedException(
                 f"{self.name}: @{graph.name} has no results; expected the loss as its first result"
@@ -68,38 +73,38 @@ class MirGradPass(ModulePass):
         last = graph.block.last_op
         assert last is not None
         b = MirBuilder(Builder(InsertPoint.before(last)))
-        found = lay_out_reverse(ops, {loss: seed}, [argument.value for argument in wrt], b.builder)
+        found = lay_out_reverse(ops, {loss: seed}, [value for _, value in wrt], b.builder)
         grads: list[SSAValue] = []
-        for argument, grad in zip(wrt, found, strict=True):
+        for (name, value), grad in zip(wrt, found, strict=True):
             if grad is None and not self.zero_missing_wrt:
                 raise PassFailedException(
-                    f'{self.name}: no gradient flows from the loss to "{argument.name}": '
-                    f"{_why_nothing_flows(argument, ops, loss)} (with zero_missing_wrt it is zeros)"
+                    f'{self.name}: no gradient flows from the loss to "{name}": '
+                    f"{_why_nothing_flows(value, ops, loss)} (with zero_missing_wrt it is zeros)"
                 )
-            grads.append(b.zeros_like(argument.value).ssa if grad is None else grad)
+            grads.append(b.zeros_like(value).ssa if grad is None else grad)
         own = graph.outputs if self.loss else ()
         graph.set_outputs([*own, *grads])
-        graph.mark_gradients(len(own), [argument.name for argument in wrt])
+        graph.mark_gradients(len(own), [name for name, _ in wrt])
         graph.rename(f"{graph.name}_grad")
         if self.emit:
             MirEmitVjpPass().apply(ctx, op)
 
-    def _wanted(self, graph: Signature) -> list[NamedArgument]:
+    def _wanted(self, graph: Signature) -> Sequence[tuple[str, SSAValue]]:
+        """The values to differentiate with respect to, with their names."""
         if self.wrt:
-            return named(graph, self.wrt, self.name)
-        found = [
-            argument for argument in graph.arguments if argument.kind == "param" and has_derivative(argument.value)
-        ]
+            return list(zip(self.wrt, values_named(graph, self.wrt, self.name), strict=True))
+        params = [argument for argument in graph.arguments if argument.kind == "param"]
+        found = [(param.name, param.value) for param in params if has_derivative(param.value)]
         if not found:
             raise PassFailedException(f"{self.name}: @{graph.name} has no floating-point parameter; name some with wrt")
         return found
 
 
-def _why_nothing_flows(argument: NamedArgument, ops: Sequence[Operation], loss: SSAValue) -> str:
-    """What stops the paths from `argument` to `loss`, in words."""
-    if not has_derivative(argument.value):
-        return f"its type {argument.value.type} is not floating-point"
-    dependent: set[SSAValue] = {argument.value}
+def _why_nothing_flows(wrt: SSAValue, ops: Sequence[Operation], loss: SSAValue) -> str:
+    """What stops the paths from `wrt` to `loss`, in words."""
+    if not has_derivative(wrt):
+        return f"its type {wrt.type} is not floating-point"
+    dependent: set[SSAValue] = {wrt}
     for op in ops:
         if not dependent.isdisjoint(op.operands):
             dependent.update(op.results)
@@ -109,7 +114,7 @@ def _why_nothing_flows(argument: NamedArgument, ops: Sequence[Operation], loss: 
     for op in reversed(ops):
         if not leads.isdisjoint(op.results):
             leads.update(op.operands)
-    varied = varying(ops, [argument.value])
+    varied = varying(ops, [wrt])
     places: dict[tuple[str, str], str] = {}
     for op in ops:
         touched = [index for index, x in enumerate(op.operands) if x in varied]

@@ -41,6 +41,10 @@ GRADIENT = "mir.gradient_of"
 """The attribute of a result that is a gradient by an argument, which it names."""
 
 
+KEPT = "mir.kept"
+"""The attribute of a result that is there to keep a tap, which it names."""
+
+
 @dataclass(frozen=True)
 class NamedArgument:
     """An argument of a graph function: its name for the caller, `input` or `param`, and the value."""
@@ -249,6 +253,19 @@ class Signature:
         for number, name in enumerate(names, first):
             entries[number] = DictionaryAttr({**entries[number].data, what: StringAttr(name)})
         self.func.res_attrs = ArrayAttr(entries)
+
+    def keep(self, values: Mapping[str, SSAValue]) -> None:
+        """Return these values, by name, behind the others, until `forget_kept`."""
+        first = len(self.outputs)
+        self.set_outputs([*self.outputs, *values.values()])
+        self._note(KEPT, first, list(values))
+
+    def forget_kept(self) -> None:
+        """Return no values that are there to be kept."""
+        entries = () if self.func.res_attrs is None else self.func.res_attrs.data
+        kept = {number for number, entry in enumerate(entries) if KEPT in entry.data}
+        if kept:
+            self.set_outputs([value for number, value in enumerate(self.outputs) if number not in kept])
 
     def set_outputs(self, outputs: Sequence[SSAValue]) -> None:
         """Return other values; attributes of results that keep their place are kept."""

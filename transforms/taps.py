@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -19,3 +21,20 @@ def taps_of(graph: Signature) -> dict[str, SSAValue]:
                 raise PassFailedException(f'two values of @{graph.name} are named "{name}"')
             found[name] = op.results[0]
     return found
+
+
+def values_named(graph: Signature, names: Sequence[str], by: str) -> list[SSAValue]:
+    """
+    The arguments and tapped values of these names, in order.
+
+    PassFailedException lists what there is if a name is unknown.
+    """
+    arguments = {argument.name: argument.value for argument in graph.arguments}
+    if all(name in arguments for name in names):
+        return [arguments[name] for name in names]
+    known = taps_of(graph)
+    for name in names:
+        if name not in known:
+            kinds = "argument" if len(known) == len(arguments) else "argument or tap"
+            raise PassFailedException(f'{by}: @{graph.name} has no {kinds} "{name}"; it has {", ".join(known)}')
+    return [known[name] for name in names]

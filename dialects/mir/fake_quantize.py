@@ -34,6 +34,7 @@ from xdsl_rlx.dialects.mir.fields import (
 from xdsl_rlx.dialects.mir.norm import check_cotangent
 from xdsl_rlx.dialects.mir.value import BuilderCore, method, pair
 from xdsl_rlx.dialects.shapes import (
+    COMPLEXES,
     FLOATS,
     check_element,
     element_of,
@@ -118,7 +119,7 @@ class StraightThroughOp(MirOp, name="mir.straight_through"):
     traits = traits_def(Elementwise())
 
     def infer_types(self) -> tuple[Attribute]:
-        check_element(element_of(self.value), FLOATS)
+        check_element(element_of(self.value), (*FLOATS, *COMPLEXES))
         if self.carrier.type != self.value.type:
             raise VerifyException(f"expected a carrier of type {self.value.type}, got {self.carrier.type}")
         return (self.value.type,)

@@ -44,10 +44,13 @@ from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.dialects.locations import source_name
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value
-from xdsl_rlx.dialects.names import hint_of
+from xdsl_rlx.dialects.names import fresh_name, hint_of
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
 from xdsl_rlx.inlined import InlinedOp, Unexpanded, copy_ops, expanded, placed
+from xdsl_rlx.transforms.engines.reverse import has_derivative
+from xdsl_rlx.transforms.mir_pin_taps import pin
 from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, NamedArgument, Signature, graph_of
+from xdsl_rlx.transforms.taps import taps_of
 
 P = ParamSpec("P")
 OpT = TypeVar("OpT", bound=Operation)
@@ -494,6 +497,28 @@ class GraphModule:
 
 AnyGraph: TypeAlias = Graph | GraphModule | ModuleOp
 """What functions on graphs take."""
+
+
+def tapped(graph: Graph, values: Sequence[Value]) -> tuple[GraphModule, list[str]]:
+    """
+    A copy of a graph in which each of some values has a name, and these names: of an argument, or of a tap.
+
+    GraphError for a value of another graph, or of a finished body, and for one that has no derivative.
+    """
+    wanted = [graph.operand(value) for value in values]
+    if others := [ssa for ssa in wanted if not has_derivative(ssa)]:
+        raise GraphError(f"wrt: expected floating-point values, got one of type {others[0].type}")
+    content = graph.content
+    source = graph_of(content.stands_for if isinstance(content, Unexpanded) else content, "a graph")
+    env: dict[SSAValue, SSAValue] = {}
+    copy = GraphModule(expanded(source.func, env), graph.stage)
+    known = {value: name for name, value in taps_of(copy.signature).items()}
+    for value in dict.fromkeys(env[ssa] for ssa in wanted):
+        if value not in known:
+            name = fresh_name(value.name_hint or "value", set(known.values()))
+            known[value] = name
+            pin(value, name)
+    return copy, [known[env[ssa]] for ssa in wanted]
 
 
 def as_graph_module(graph: AnyGraph) -> GraphModule:

@@ -6,19 +6,20 @@ Derivatives and batches of graphs, as graphs: each runs passes on a copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
-from xdsl_rlx.builder import AnyGraph, GraphModule
+from xdsl_rlx.builder import AnyGraph, Graph, GraphModule, tapped
 from xdsl_rlx.compiling import compile
-from xdsl_rlx.dialects.calls import checked
-from xdsl_rlx.dialects.errors import GraphError, GraphIndexError
+from xdsl_rlx.dialects.calls import checked, shown
+from xdsl_rlx.dialects.errors import GraphError, GraphIndexError, GraphTypeError
+from xdsl_rlx.dialects.mir.mir_builder import Value
 from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.dispatch import of_functions
 from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
@@ -46,27 +47,60 @@ def prepare_for_ad(graph: AnyGraph) -> GraphModule:
 
 
 @checked
-def grad_with_loss(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule:
+def grad_with_loss(
+    graph: AnyGraph, wrt: Sequence[str | Value] | str | Value = (), zero_missing_wrt: bool = False
+) -> GraphModule:
     """
     Return a graph of the outputs of `graph`, then the gradients of the first output with respect to `wrt`, in that
     order.
 
-    The default of `wrt` is every floating-point param. The new input `d_output` is the cotangent of the first output;
-    it is optional, with ones as default. An argument that the first output does not depend on raises GraphError, or has
-    a zero gradient with `zero_missing_wrt`.
+    The default of `wrt` is every floating-point param. An intermediate value is named by `Graph.tap`, or passed itself:
+    `wrt=["w", h]` for a value `h` of `graph`. Outputs after the first are returned unchanged and add nothing to the
+    gradients; `select_outputs` makes another one the first.
+
+    The new input `d_output` is the cotangent of the first output; it is optional, with ones as default. An argument
+    that the first output does not depend on raises GraphError, or has a zero gradient with `zero_missing_wrt`.
     """
-    return run_passes(above_lir(graph, "grad"), gradient_passes(_names(wrt), zero_missing_wrt, True))
+    return _gradients(graph, wrt, zero_missing_wrt, True)
+
+
+def _gradients(graph: AnyGraph, wrt: object, zero_missing_wrt: bool, loss: bool) -> GraphModule:
+    source = above_lir(graph, "grad")
+    wanted = _each(wrt)
+    if values := [one for one in wanted if isinstance(one, Value)]:
+        if not isinstance(graph, Graph):
+            raise GraphError(
+                f"grad: wrt: a value belongs to a Graph that is being built; of the finished graph '{source.name}', "
+                "name an argument, or a value that Graph.tap has named"
+            )
+        source, found = tapped(graph, values)
+        rest = iter(found)
+        wanted = [one if isinstance(one, str) else next(rest) for one in wanted]
+    names = tuple(one for one in wanted if isinstance(one, str))
+    return run_passes(source, gradient_passes(names, zero_missing_wrt, loss))
+
+
+def _each(wrt: object) -> Sequence[str | Value]:
+    """The names and values that `wrt` is, or consists of; GraphError for anything else."""
+    several = isinstance(wrt, Iterable) and not isinstance(wrt, str | Value | Mapping)
+    found: list[object] = list(cast("Iterable[object]", wrt)) if several else [wrt]
+    for one in found:
+        if not isinstance(one, str | Value):
+            raise GraphTypeError(f"grad: wrt: expected names and values, got {shown(one)}")
+    return cast("list[str | Value]", found)
 
 
 @overload
-def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule: ...
+def grad(
+    graph: AnyGraph, wrt: Sequence[str | Value] | str | Value = (), zero_missing_wrt: bool = False
+) -> GraphModule: ...
 @overload
 def grad(function: Callable[..., Any], /, argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]: ...
 @of_functions
 @checked
-def grad(graph: AnyGraph, wrt: Sequence[str] | str = (), zero_missing_wrt: bool = False) -> GraphModule:
-    """Return a graph of the gradients alone; see `grad_with_loss`."""
-    return run_passes(above_lir(graph, "grad"), gradient_passes(_names(wrt), zero_missing_wrt, False))
+def grad(graph: AnyGraph, wrt: Sequence[str | Value] | str | Value = (), zero_missing_wrt: bool = False) -> GraphModule:
+    """Return a graph of the gradients of the first output alone, without the outputs; see `grad_with_loss`."""
+    return _gradients(graph, wrt, zero_missing_wrt, False)
 
 
 def value_and_grad(function: Callable[..., Any], argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]:

@@ -66,10 +66,15 @@ def placed(location: LocationAttr, parts: Sequence[str]) -> LocationAttr:
     return location
 
 
-def expanded(function: FuncOp) -> ModuleOp:
-    """A module with a copy of a function in which all ops are what they stand for."""
+def expanded(function: FuncOp, env: dict[SSAValue, SSAValue] | None = None) -> ModuleOp:
+    """
+    A module with a copy of a function in which all ops are what they stand for.
+
+    `env` gets what there is in the copy for each value of the function.
+    """
     block = Block(arg_types=function.body.block.arg_types)
-    env = dict[SSAValue, SSAValue](zip(function.args, block.args, strict=True))
+    env = {} if env is None else env
+    env.update(zip(function.args, block.args, strict=True))
     for old, new in zip(function.args, block.args, strict=True):
         new.name_hint = old.name_hint
     for op in function.body.block.ops:

@@ -13,6 +13,7 @@ from xdsl_rlx.builder import AnyGraph, GraphModule
 from xdsl_rlx.compiling import compile, fitted, fusion_report, memory_report
 from xdsl_rlx.derivatives import grad_with_loss
 from xdsl_rlx.dialects.calls import checked
+from xdsl_rlx.dialects.mir.mir_builder import Value
 from xdsl_rlx.lowering.memory_report import MemoryReport
 from xdsl_rlx.lowering.run_errors import ArgumentTypeError
 from xdsl_rlx.passes import above_lir, run_passes
@@ -169,7 +170,7 @@ class TrainingProgram:
 @checked
 def compile_training(
     graph: AnyGraph,
-    wrt: Sequence[str] | str = (),
+    wrt: Sequence[str | Value] | str | Value = (),
     zero_missing_wrt: bool = False,
     threads: SupportsIndex | None = None,
     backend: Literal["llvm", "numba"] = "llvm",
@@ -186,7 +187,8 @@ def compile_training(
     from xdsl_rlx.lowering.numba.runtime.build_program import spec_of
     from xdsl_rlx.lowering.numba.runtime.weights import Weights
 
-    joint = grad_with_loss(above_lir(graph, "compile_training"), wrt, zero_missing_wrt)
+    above_lir(graph, "compile_training")
+    joint = grad_with_loss(graph, wrt, zero_missing_wrt)
     halves = [run_passes(joint, [MirPartitionPass(part)]) for part in Part]
     step = joint if memory_budget is None else fitted(joint, memory_budget, threads)
     weights = Weights()

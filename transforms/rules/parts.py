@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.constants import is_dense
-from xdsl_rlx.dialects.mir import cast, complex, elementwise, index, linalg, reduce, shape
+from xdsl_rlx.dialects.mir import cast, complex, elementwise, fake_quantize, index, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.complex import part_type
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
@@ -57,6 +57,7 @@ for _op in (
     elementwise.NegOp,
     elementwise.StopGradientOp,
     elementwise.WhereOp,
+    fake_quantize.StraightThroughOp,
     shape.ReshapeOp,
     shape.TransposeOp,
     shape.NarrowOp,
