@@ -71,6 +71,7 @@ PIPELINES = (
 REQUIRED = {
     "wrt": "WRT",
     "inputs": "INPUTS",
+    "names": "names=h",
     "size": "size=2",
     "outputs": "outputs=0",
     "arguments": "arguments=NAME",
