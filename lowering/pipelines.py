@@ -30,6 +30,7 @@ from xdsl_rlx.transforms.mir_cse import MirCsePass
 from xdsl_rlx.transforms.mir_decompose_fusion_regions import MirDecomposeFusionRegionsPass
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
+from xdsl_rlx.transforms.mir_fuse_batch_preprocess import MirFuseBatchPreprocessPass
 from xdsl_rlx.transforms.mir_fuse_gaussian_splat import MirFuseGaussianSplatPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_inline_custom_fn import MirInlineCustomFnPass
@@ -68,6 +69,7 @@ PREPARE_FOR_REVERSE: tuple[RewritingPass, ...] = (
 
 PREPARE_FOR_FUSION: tuple[RewritingPass, ...] = (
     MirFissionScansPass(),
+    MirFuseBatchPreprocessPass(),
     MirLowerRegionsPass(),
     MirDecomposePass(),
     MirLowerComplexPass(),

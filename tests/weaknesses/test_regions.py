@@ -221,23 +221,23 @@ def sliced(starts: Sequence[int], size: int = 1, resized: bool = False) -> rlx.G
 
 
 @pytest.mark.parametrize(
-    ("graph", "launches", "marked_launches"),
+    ("graph", "launches"),
     [
-        (sliced((1, 2)), 2, 1),
-        (sliced((0, 2), size=2), 2, 1),
-        (sliced((0, 1), resized=True), 4, 1),
+        (sliced((1, 2)), 1),
+        (sliced((0, 2), size=2), 1),
+        (sliced((0, 1), resized=True), 1),
         # in any other order, one for each run of slices
-        (sliced((3, 0, 1, 2)), 4, 2),
+        (sliced((3, 0, 1, 2)), 2),
     ],
     ids=("two", "long", "resized", "order"),
 )
-def test_slices_with_the_same_ops_are_one_kernel(graph: rlx.Graph, launches: int, marked_launches: int):
+def test_slices_with_the_same_ops_are_one_kernel(graph: rlx.Graph, launches: int):
     """Sections 6.2 and 9.2 of the sheet of passes: batch slices, batch preprocess and prologue."""
     marked = rlx.run_passes(graph, MARK)
     assert count(marked.module, "mir.batch_elementwise_region") == 1
     assert count(rlx.prepare_for_ad(marked).module, "mir.batch_elementwise_region") == 0
-    assert count(rlx.lower(graph, 1).module, "lir.launch") == launches
-    assert count(rlx.lower(marked, 1).module, "lir.launch") == marked_launches
+    # compile finds them too
+    assert [count(rlx.lower(one, 1).module, "lir.launch") for one in (graph, marked)] == [launches] * 2
     inverse = rlx.run_passes(marked, "mir-decompose-fusion-regions")
     assert str(rlx.run_passes(inverse, "mir-fuse-batch-preprocess")) == str(marked)
     assert sorted(op.name for op in inverse.module.walk()) == sorted(op.name for op in graph.module.walk())
