@@ -205,10 +205,18 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "text for a graph": (
         lambda: rlx.compile(IDENTITY),
-        "expected a Graph, GraphModule or ModuleOp, got str; parse(text)",
+        "compile: expected a Python function, or a Graph, GraphModule or ModuleOp, got str; parse(text)",
     ),
     "a function": (lambda: rlx.inspect(rlx.compile(np.tanh)), "got CompiledFunction; rlx.trace(function, arguments"),
-    "no graph": (lambda: rlx.compile(3), "expected a Graph, GraphModule or ModuleOp, got int"),
+    "no graph": (
+        lambda: rlx.compile(3),
+        "compile: expected a Python function, or a Graph, GraphModule or ModuleOp, got int",
+    ),
+    "no function and no graph": (lambda: rlx.grad(None), "grad: expected a Python function, or a Graph, GraphModule"),
+    "an unknown kind of argument": (
+        lambda: rlx.parse(IDENTITY.replace('"input"', '"parm"')),
+        'argument 0 of @f: mir.kind: expected "input" or "param", got "parm"',
+    ),
     "no text": (lambda: rlx.parse("func.func @f("), "Expected"),
     "no function": (lambda: rlx.compile(rlx.parse("builtin.module {}")), "expected a module with one function, got 0"),
     "no function to differentiate": (

@@ -25,6 +25,9 @@ from xdsl_rlx.dialects.shapes import check_size
 
 NAME, KIND, OPTIONAL = "mir.name", "mir.kind", "mir.optional"
 
+KINDS = ("input", "param")
+"""The words that `mir.kind` of an argument may be."""
+
 ALIASES_INPUT = "mir.aliases_input"
 """The attribute of a result that is written over an argument, which it names."""
 
@@ -61,13 +64,23 @@ class NamedArgument:
 
 
 def argument_attributes(func: FuncOp) -> list[dict[str, Attribute]]:
-    """The attributes of each argument of a function; PassFailedException where these are not one entry for each."""
+    """
+    Return the attributes of each argument of a function.
+
+    Raises PassFailedException where these are not one entry for each argument, and for an unknown kind.
+    """
     count = len(func.function_type.inputs)
     if func.arg_attrs is None:
         return [{} for _ in range(count)]
     if (found := len(func.arg_attrs)) != count:
         # upstream's verifier leaves this out
         raise PassFailedException(f"@{func.sym_name.data} has {count} arguments, and attributes of {found}")
+    for number, entry in enumerate(func.arg_attrs):
+        if (kind := entry.data.get(KIND)) is not None and text_of(kind) not in KINDS:
+            words = " or ".join(f'"{word}"' for word in KINDS)
+            raise PassFailedException(
+                f"argument {number} of @{func.sym_name.data}: {KIND}: expected {words}, got {kind}"
+            )
     return [dict(entry.data) for entry in func.arg_attrs]
 
 

@@ -533,10 +533,15 @@ def as_graph_module(graph: AnyGraph) -> GraphModule:
 def _checked(graph: object) -> ModuleOp:
     if isinstance(graph, ModuleOp):
         return graph
+    raise GraphError(no_graph(graph))
+
+
+def no_graph(graph: object, otherwise: str = "") -> str:
+    """Return the message for what is no graph; `otherwise` is what is accepted beside graphs."""
     cure = "; parse(text) makes one" if isinstance(graph, str) else ""
     if callable(graph):
         cure = "; rlx.trace(function, arguments ..) makes one, and of a compiled function .trace(..) or .compiled(..)"
-    raise GraphError(f"expected a Graph, GraphModule or ModuleOp, got {type(graph).__name__}{cure}")
+    return f"expected {otherwise}a Graph, GraphModule or ModuleOp, got {type(graph).__name__}{cure}"
 
 
 def stage_of(module: ModuleOp) -> str:

@@ -9,8 +9,11 @@ from enum import Enum
 from functools import wraps
 from typing import Any, cast, get_overloads
 
-from xdsl_rlx.builder import GraphModule
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_rlx.builder import Graph, GraphModule, no_graph
 from xdsl_rlx.dialects.calls import checked
+from xdsl_rlx.dialects.errors import GraphError
 
 
 def of_functions(on_graphs: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,6 +28,8 @@ def of_functions(on_graphs: Callable[..., Any]) -> Callable[..., Any]:
             from xdsl_rlx import tree_functions
 
             return checked(getattr(tree_functions, on_graphs.__name__))(graph, *args, **kwargs)
+        if not isinstance(graph, Graph | GraphModule | ModuleOp) and not hasattr(graph, "program"):
+            raise GraphError(f"{on_graphs.__name__}: {no_graph(graph, 'a Python function, or ')}")
         return on_graphs(graph, *args, **kwargs)
 
     return call

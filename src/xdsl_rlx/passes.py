@@ -9,12 +9,13 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_pipeline
-from xdsl.utils.exceptions import ArgSpecParseError, ParseError, VerifyException
+from xdsl.utils.exceptions import ArgSpecParseError, ParseError, PassFailedException, VerifyException
 
 from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module, stage_of
 from xdsl_rlx.derive import Derivation, Outcome, apply_passes, known_outcome, note_outcome, outcome_key
@@ -25,6 +26,7 @@ from xdsl_rlx.lowering import UNIVERSE as LOWERING
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import verify_dominance
+from xdsl_rlx.transforms.signature import argument_attributes
 
 if TYPE_CHECKING:
     pass
@@ -67,7 +69,10 @@ def parse(text: str | PathLike[str]) -> ModuleOp:
         module = _parse_module(Parser(context(), text))
         module.verify()
         verify_dominance(module)
-    except (ParseError, VerifyException, ValueError) as error:
+        for op in module.ops:
+            if isinstance(op, FuncOp):
+                argument_attributes(op)
+    except (ParseError, VerifyException, PassFailedException, ValueError) as error:
         raise GraphError(str(error)) from error
     except (AttributeError, TypeError) as error:
         # upstream's parser and verifiers use properties as what they have to be, before these are checked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ import pytest
 import xdsl_rlx as rlx
 from xdsl_rlx import optim
 from xdsl_rlx import tree as trees
+from xdsl_rlx.optim.ranges import FLAGS, RANGES
 
 jax.config.update("jax_enable_x64", True)
 
@@ -188,6 +190,29 @@ def test_norms_clip_and_averages():
 def test_arguments_of_other_libraries_are_errors_that_name_ours(optimiser: Any, arguments: Any, error: str):
     with pytest.raises(rlx.GraphError, match=error):
         optimiser(**arguments)
+
+
+@pytest.mark.parametrize("kind", [one for name in optim.__all__ if is_dataclass(one := getattr(optim, name))])
+def test_arguments_outside_of_their_range_are_errors_that_name_it(kind: Any):
+    inner = {"inner": optim.SGD(0.1), "every": 2, "optimisers": {}, "labels": {}, "learning_rate": 0.1}
+    given = {one.name: inner[one.name] for one in fields(kind) if one.default is MISSING}
+    assert kind(**given) == kind(**given)
+    tried = [one.name for one in fields(kind) if one.name in (*RANGES, *FLAGS)]
+    assert "clip_norm" in tried
+    for name in tried:
+        words, fits = RANGES.get(name, ("True or False", lambda x: False))
+        for wrong in ("x", float("nan"), [1.0], True, -1.0, 0.0, 0.5, 1.0, 2.0):
+            number = not isinstance(wrong, str | list | bool)
+            if (number and fits(wrong)) or (name in FLAGS and wrong is True):
+                kind(**{**given, name: wrong})
+                continue
+            with pytest.raises(rlx.GraphError, match=rf"{kind.__name__}: {name}: expected {words}.*, got "):
+                kind(**{**given, name: wrong})
+
+
+def test_a_missing_argument_is_an_error_that_names_it():
+    with pytest.raises(rlx.GraphError, match="Adam: missing a required argument: 'learning_rate'; its arguments are"):
+        optim.Adam(b1=0.5)
 
 
 def test_a_label_without_an_optimiser_is_an_error():

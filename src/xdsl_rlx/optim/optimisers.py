@@ -25,6 +25,7 @@ import numpy as np
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.optim.gradients import as_array, check_shapes, clip_by_global_norm, narrow, wide
+from xdsl_rlx.optim.ranges import check_ranges
 from xdsl_rlx.optim.schedules import Schedule
 from xdsl_rlx.tree import Tree, flatten, leaves_like, paths, unflatten
 from xdsl_rlx.tree import map as map_leaves
@@ -180,15 +181,25 @@ _CURES = {
 
 
 def named(kind: type[OptimiserT]) -> type[OptimiserT]:
-    """Class decorator of a dataclass: an unknown argument raises GraphTypeError with the name that it has here."""
-    own, names = kind.__init__, list(inspect.signature(kind).parameters)
+    """
+    Class decorator of a dataclass: an unknown argument raises GraphTypeError with the name that it has here.
+
+    A missing argument raises it too, and one that is outside of its range raises GraphError; see `ranges.py`.
+    """
+    own, signature = kind.__init__, inspect.signature(kind)
+    names = list(signature.parameters)
 
     @wraps(own)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         for name in kwargs:
             if name not in names:
                 raise GraphTypeError(f"{kind.__name__} has no argument {name!r}: {_cure(name, names, kind.__name__)}")
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise GraphTypeError(f"{kind.__name__}: {error}; its arguments are {', '.join(names)}") from None
         own(self, *args, **kwargs)
+        check_ranges(self)
 
     kind.__init__ = init
     return kind
