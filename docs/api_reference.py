@@ -66,6 +66,7 @@ GROUPS = (
         (
             *("grad", "value_and_grad", "grad_with_loss", "vjp", "jvp", "hvp", "vmap"),
             *("jacfwd", "jacrev", "hessian", "nth_order_grad", "Jacobians"),
+            *("linearize", "linear_transpose", "eval_shape", "ShapeDtypeStruct"),
         ),
     ),
     Group(
@@ -80,6 +81,14 @@ GROUPS = (
             *("dynamic_slice", "dynamic_slice_in_dim", "dynamic_index_in_dim", "dynamic_update_slice"),
             *("dynamic_update_slice_in_dim", "dynamic_update_index_in_dim", Update),
             *("segment_sum", "segment_prod", "segment_max", "segment_min"),
+        ),
+    ),
+    Group(
+        "Results of a given size",
+        "In NumPy, the data decides how many elements these return. Here and in JAX, `size=` or `length=` does.",
+        (
+            *("nonzero", "flatnonzero", "argwhere", "unique", "union1d", "intersect1d", "setdiff1d"),
+            *("bincount", "histogram"),
         ),
     ),
     Group(

@@ -29,11 +29,13 @@ ROWS = (numpy_joins, numpy_linalg, numpy_series)
 """The files that have rows and that no other file needs."""
 
 _BY_DATA = "the shape of its result depends on concrete values; np.where(mask, x, 0) keeps the shape"
+_SIZED = ("nonzero", "flatnonzero", "argwhere", "unique", "union1d", "intersect1d", "setdiff1d")
 _NO_OP = "no op computes it"
 _IN_PLACE = "it changes an array, and traced values are immutable"
 _REASONS = {
-    **dict.fromkeys(("nonzero", "flatnonzero", "argwhere", "extract", "unique", "histogram", "bincount"), _BY_DATA),
-    **dict.fromkeys(("union1d", "intersect1d", "setdiff1d", "trim_zeros"), _BY_DATA),
+    **{name: f"{_BY_DATA}, rlx.{name}(.., size=n) gives the first n" for name in _SIZED},
+    **dict.fromkeys(("extract", "trim_zeros"), _BY_DATA),
+    "bincount": "the shape of its result depends on concrete values; write rlx.bincount(x, length=n)",
     "put_along_axis": f"{_IN_PLACE}; build a new one with np.where",
     "put": f"{_IN_PLACE}; build a new one with np.where",
     "place": f"{_IN_PLACE}; np.where(mask, new, x) is a new one",

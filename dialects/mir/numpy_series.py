@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from math import nan, pi
-from typing import Any
+from typing import Any, SupportsIndex
 
 from xdsl_rlx.dialects.constants import element_type as element_of_name
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
@@ -16,8 +16,9 @@ from xdsl_rlx.dialects.mir.numpy_reductions import sum_of
 from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, as_floats, as_value, check_rank, of_one_type, row
 from xdsl_rlx.dialects.mir.numpy_shapes import take
 from xdsl_rlx.dialects.mir.promotion import Kind
+from xdsl_rlx.dialects.mir.segments import segment_total
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import COMPLEXES, INTS, element_of, i1, integers, normalize_axes, normalize_axis
+from xdsl_rlx.dialects.shapes import COMPLEXES, INTS, dims, element_of, i1, integers, normalize_axes, normalize_axis
 
 
 def _line(x: Value, axis: int) -> Value:
@@ -314,3 +315,49 @@ def _running(name: str, x: Value, axis: int | None, dtype: object, initial: bool
         return found
     first = found.b.full((*x.shape[:at], 1, *x.shape[at + 1 :]), start, found.dtype)
     return found.b.concat([first, found], at)
+
+
+@row("histogram_bin_edges")
+def _edges(a: Value, bins: Any = 10, range: Any = None, weights: Any = None) -> Value:
+    """The edges of `bins` bins of equal width from the least element to the largest, or of `range`; or the given."""
+    if isinstance(bins, str):
+        raise GraphTypeError(f"np.histogram: bins: expected an integer or a vector of edges, got {bins!r}")
+    if isinstance(bins, Value) or not isinstance(bins, SupportsIndex) or getattr(bins, "shape", ()):
+        edges = as_value(bins, a)
+        check_rank("histogram", edges, 1)
+        return edges
+    if isinstance(bins, bool) or (count := int(bins)) < 1:
+        raise GraphError(f"np.histogram: bins: expected an integer of at least 1, got {bins!r}")
+    values = as_floats(a)
+    if range is None:
+        first, last = (values.min(), values.max()) if a.size else (0.0, 1.0)
+    else:
+        first, last = range
+    first, last, _ = of_one_type([first, last, values])
+    same, b = first == last, a.b
+    half = b.where(same, b.constant(0.5, first.dtype), b.constant(0, first.dtype))
+    return linspace(first - half, last + half, count + 1)
+
+
+@row("histogram")
+def _histogram(
+    a: Value, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Value, Value]:
+    """How many elements are between edges, the last one included, or the sum of their weights; and the edges."""
+    edges = _edges(a, bins, range)
+    count = edges.shape[0] - 1
+    if count < 1:
+        raise GraphError("np.histogram: bins: expected at least 2 edges, got a vector of 1")
+    bounds, numbers = of_one_type([edges, a.ravel()])
+    b = a.b
+    at = b.searchsorted(bounds, numbers, "right") - 1
+    at = b.where(numbers == bounds[count], count - 1, at)
+    inside = (numbers >= bounds[0]) & (numbers <= bounds[count])
+    each = b.full(numbers.shape, 1, "i64") if weights is None else as_value(weights, a)
+    if each.size != a.size or (weights is not None and each.shape != a.shape):
+        raise GraphError(f"np.histogram: weights: expected shape {dims(a.shape)}, as a, got {dims(each.shape)}")
+    found = segment_total(b, each.ravel(), b.where(inside, at, count), count)
+    if density:
+        found = as_floats(found)
+        found = found / (bounds[1:] - bounds[:-1]) / found.sum()
+    return found, edges

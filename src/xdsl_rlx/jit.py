@@ -275,6 +275,12 @@ def run_traced(
     return made.unflatten(_program(_ByFingerprint(made.graph))(*operands, **made.held))
 
 
+def run_graph(graph: GraphModule, operands: Mapping[str, Any]) -> Sequence[Any]:
+    """The results of a graph for arrays by the names of its arguments. The program is kept, as that of `run_traced`."""
+    found = _program(_ByFingerprint(graph))(**operands)
+    return found if isinstance(found, tuple) else (found,)
+
+
 class _ByFingerprint:
     """A graph that compares by its fingerprint, and by the names of its arguments, which errors have."""
 

@@ -183,7 +183,7 @@ def vjp(function: Function) -> TreeFunction:
             weights = leaves_like(spec, cotangents, "cotangents", "the results")
             places = paths(spec)
             parts = [
-                _weighted(leaf, _like(leaf, weight, f"cotangents{place}"))
+                _weighted(leaf, check_like(leaf, weight, f"cotangents{place}"))
                 for leaf, weight, place in zip(leaves, weights, places, strict=True)
                 if _is_float(leaf)
             ]
@@ -520,7 +520,7 @@ class _Call:
             leaves = leaves_like(one.spec, tree, f"{what}[{number}]", f"argument {one.argument.name}")
             for name, leaf, primal, place in zip(one.inputs, leaves, one.leaves, paths(one.spec), strict=True):
                 if name in wanted:
-                    found[name] = _like(primal, leaf, f"{what}[{number}]{place}")
+                    found[name] = check_like(primal, leaf, f"{what}[{number}]{place}")
         return found
 
     def inlined(self, graph: GraphModule, further: Sequence[Operand] = ()) -> tuple[Value, ...]:
@@ -554,7 +554,7 @@ def _given(parameters: Parameters, values: Sequence[Any]) -> list[Place]:
     ]
 
 
-def _like(primal: Any, other: Any, what: str) -> Any:
+def check_like(primal: Any, other: Any, what: str) -> Any:
     """A tangent or cotangent of a leaf; GraphError for one of another shape, or of an element type that rounds."""
     shape = primal.shape if isinstance(primal, Value) else np.shape(primal)
     if type(other) in (bool, int, float, complex):

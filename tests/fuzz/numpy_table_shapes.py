@@ -250,6 +250,19 @@ def _digitize(d: Draw) -> Arguments:
     ), d.some(right=True)
 
 
+def _bins(weights: bool) -> Callable[[Draw], Arguments]:
+    """Quarters and edges that are exact, so that all counts are."""
+
+    def draw(d: Draw) -> Arguments:
+        dtype = d.of(("int32", "float32", "float64"))
+        a = (np.round(np.nan_to_num(d.array("float64", d.shape(), 0), posinf=9, neginf=-9) * 4) / 4).astype(dtype)
+        edges = Plain([-1.0, -0.25, 0.5, 0.5, 3.0])
+        given = (a, edges) if d.some(edges=1) else (a, d.of((1, 2, 4, 8)), (-2.0, 2.0))
+        return given, d.some(weights=lambda: d.array("float64", a.shape, 0), density=True) if weights else {}
+
+    return draw
+
+
 def _like(*values: Any) -> Callable[[Draw], Arguments]:
     def draw(d: Draw) -> Arguments:
         kwargs = d.some(shape=lambda: d.of((3, (2, 3), None)), dtype=lambda: d.of(("float32", "int64", None, bool)))
@@ -356,9 +369,13 @@ def _rows() -> None:
         "ix_": _ix,
         "searchsorted": _search,
         "digitize": _digitize,
+        "histogram_bin_edges": _bins(False),
         "result_type": _result_type,
     }.items():
         TABLE[name] = Entry(draw)
+
+
+TABLE["histogram"] = Entry(_bins(True), Near.NORM, 16)
 
 
 def _empty(d: Draw) -> Arguments:
