@@ -89,8 +89,8 @@ def linearize(fun: Callable[..., Tree], /, *primals: Tree) -> tuple[Tree, Callab
     Return `(fun(*primals), f_jvp)`, where `f_jvp(*tangents)` is the tangent of the results; as `jax.linearize`.
 
     All that depends on `primals` alone is computed once, and its values are kept; a call of `f_jvp` computes the linear
-    part. Tangents have the trees and shapes of the primals. Tangents of leaves that are neither floating-point nor complex
-    are ignored. Raises GraphError for primals without floating-point leaves, and for tangents of other shapes.
+    part. Tangents have the trees and shapes of the primals. Tangents of leaves that are neither floating-point nor
+    complex are ignored. Raises GraphError for primals without floating-point leaves, and for tangents of other shapes.
     """
     parameters, name = parameters_of(fun), name_of(fun)
     builder = builder_of(primals)

@@ -26,6 +26,11 @@ FAMILY = Family(
             for name in ("log_sigmoid", "log_softmax", "mish", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign")
         ),
         *(Row(name, getattr(nn, name), getattr(jax.nn, name), [X]) for name in ("softmax", "softplus", "squareplus")),
+        *(Row(name, getattr(nn, name), getattr(jax.nn, name), [X]) for name in ("identity", "sparse_plus")),
+        Row("sparse_sigmoid", nn.sparse_sigmoid, jax.nn.sparse_sigmoid, [X]),
+        Row("log1mexp", nn.log1mexp, jax.nn.log1mexp, [abs(X) / 2]),
+        Row("logmeanexp", nn.logmeanexp, jax.nn.logmeanexp, [X]),
+        Row("logmeanexp-axis", lambda x: nn.logmeanexp(x, 1, x > -6), lambda x: jax.nn.logmeanexp(x, 1, x > -6), [X]),
         Row("swish", nn.swish, jax.nn.swish, [X]),
         Row("celu-alpha", lambda x: nn.celu(x, 0.3), lambda x: jax.nn.celu(x, 0.3), [X]),
         Row("elu-alpha", lambda x, a: nn.elu(x, a), lambda x, a: jax.nn.elu(x, a), [X, np.array(0.7)], (0, 1)),

@@ -18,6 +18,8 @@ from xdsl_rlx import nn
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(0, 2, (3, 5)), RNG.normal(0, 2, (3, 5))
 LABELS, SOME = np.array([1, 4, 0]), np.array([1, -100, 0])
+CLASSES = ((1, 4), (), (0, 2, 3))
+LABEL_SETS = np.array([[1, 4, -1, 2, 0], [-1, 0, 1, 2, 3], [0, 2, 3, -2, 9]])
 WEIGHT = RNG.uniform(0.2, 2, 5)
 P, Q = RNG.dirichlet(np.ones(5), 3), RNG.dirichlet(np.ones(5), 3)
 BITS, SIGNS = (Y > 0) * 1.0, np.array([1.0, -1.0, 1.0])
@@ -53,6 +55,17 @@ def _triplet(a: Any, b: Any, c: Any, p: float, swap: bool) -> Any:
 
 def _focal(x: Any, t: Any, alpha: float, gamma: float) -> Any:
     return optax.sigmoid_focal_loss(x, t, alpha=alpha if alpha >= 0 else None, gamma=gamma)
+
+
+def _multilabel_margin(x: Any) -> Any:
+    terms = (
+        jnp.maximum(0, 1 - row[y] + row[i])
+        for row, labels in zip(x, CLASSES, strict=True)
+        for y in labels
+        for i in range(5)
+        if i not in labels
+    )
+    return sum(terms) / 5 / len(CLASSES)
 
 
 def _multi_margin(x: Any, y: Any, w: Any, p: int) -> Any:
@@ -235,6 +248,23 @@ FAMILY = Family(
             )
             for p in (1, 2)
         ),
+        Row(
+            "multilabel_margin_loss",
+            lambda x: nn.multilabel_margin_loss(x, LABEL_SETS),
+            _multilabel_margin,
+            [X],
+            half=4e-2,
+        ),
+        Row(
+            "triplet_margin_with_distance_loss",
+            lambda a, b, c: nn.triplet_margin_with_distance_loss(
+                a, b, c, lambda x, y: nn.pairwise_distance(x, y, 3.0), swap=True
+            ),
+            partial(_triplet, p=3.0, swap=True),
+            [X, Y, X[::-1] * 1.5],
+            (0, 1, 2),
+            half=5e-2,
+        ),
         Row("cross_entropy", nn.cross_entropy, _cross_entropy, [X, SOME]),
         Row(
             "cross_entropy-none",
@@ -328,6 +358,13 @@ FAMILY = Family(
             lambda a, b: jnp.sqrt(jnp.sum((a[:, None] - b[None]) ** 2, -1)),
             [X, Y[:2]],
             both,
+            half=3e-2,
+        ),
+        Row(
+            "pdist",
+            nn.pdist,
+            lambda x: jnp.stack([jnp.linalg.norm(x[i] - x[j]) for i in range(3) for j in range(i + 1, 3)]),
+            [X],
             half=3e-2,
         ),
         Row("normalize", nn.normalize, lambda x: x / jnp.linalg.norm(x, axis=1, keepdims=True), [X], half=3e-2),

@@ -40,6 +40,7 @@ CONTINUOUS: dict[str, tuple[Callable[[Any, str], Any], Any]] = {
     "pareto": (lambda k, d: random.pareto(k, 3.0, N, d), stats.pareto(3)),
     "weibull_min": (lambda k, d: random.weibull_min(k, 2.0, 1.5, N, d), stats.weibull_min(1.5, scale=2)),
     "maxwell": (lambda k, d: random.maxwell(k, N, d), stats.maxwell),
+    "double_sided_maxwell": (lambda k, d: abs(random.double_sided_maxwell(k, 0.0, 2.0, N, d)), stats.maxwell(0, 2)),
     "triangular": (lambda k, d: random.triangular(k, -1.0, 0.0, 3.0, N, d), stats.triang(0.25, -1, 4)),
     "wald": (lambda k, d: random.wald(k, 2.0, N, d), stats.invgauss(2.0)),
     "gamma": (lambda k, d: random.gamma(k, 3.5, N, d), stats.gamma(3.5)),

@@ -33,6 +33,17 @@ FAMILY = Family(
             Row(name, getattr(special, name), getattr(jsp, name), [POSITIVE, OTHER], (0, 1))
             for name in ("xlogy", "xlog1py", "rel_entr", "kl_div", "betaln")
         ),
+        *(Row(name, getattr(special, name), getattr(jsp, name), [SHARE, X], (0, 1)) for name in ("boxcox", "boxcox1p")),
+        Row("poch", special.poch, jsp.poch, [POSITIVE, SHARE], (0, 1), half=0.1),
+        Row("comb", special.comb, jsp.comb, [POSITIVE + OTHER, OTHER], (0, 1), half=0.1),
+        Row(
+            "comb-repeated",
+            lambda n, k: special.comb(n, k, repetition=True),
+            lambda n, k: scipy.special.comb(n + k - 1, k),
+            [WHOLE, WHOLE.T.reshape(2, 4)],
+            orders=0,
+            half=0.2,
+        ),
         Row("beta", special.beta, jsp.beta, [POSITIVE, OTHER], (0, 1), f64=1e-10),
         Row("gamma", special.gamma, jsp.gamma, [POSITIVE], half=0.1),
         Row("factorial", special.factorial, jsp.factorial, [SHARE], half=5e-2),

@@ -9,7 +9,7 @@ kept: float16 and bfloat16 arguments give results of their type. Integers are co
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, log
 from typing import Any
 
 import numpy as np
@@ -207,3 +207,54 @@ def log_softmax(x: Any, axis: int = -1, where: Any = None) -> Any:
     if where is None:
         return function("log_softmax")(floating(x), axis)
     return np.where(where, function("log_softmax")(np.where(where, floating(x), -inf), axis), -inf)
+
+
+@composite
+def identity(x: Any) -> Any:
+    """Return `x`."""
+    return x
+
+
+@composite
+def sparse_plus(x: Any) -> Any:
+    """Return 0 up to -1, `(x + 1)^2 / 4` up to 1 and `x` above (Martins and Astudillo, 2016)."""
+    x = floating(x)
+    inside = np.clip(x, -1, 1) + 1
+    return np.where(x >= 1, x, np.where(x <= -1, 0, inside * inside / 4))
+
+
+@composite
+def sparse_sigmoid(x: Any) -> Any:
+    """Return `(clip(x, -1, 1) + 1) / 2`, the derivative of `sparse_plus`."""
+    x = floating(x)
+    return np.where(x <= -1, 0, np.where(x >= 1, 1, (x + 1) / 2))
+
+
+@composite
+def log1mexp(x: Any) -> Any:
+    """
+    Return `ln(1 - e^-x)` for positive `x`: -inf at 0, NaN below.
+
+    `ln(-expm1(-x))` up to ln 2 and `log1p(-e^-x)` above it are accurate everywhere (Maechler, 2012).
+    """
+    x = floating(x)
+    small = x <= log(2)
+    near, far = np.where(small, x, 1), np.where(small, 1, x)
+    return np.where(small, np.log(-np.expm1(-near)), np.log1p(-np.exp(-far)))
+
+
+@composite
+def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+    """
+    Return `ln mean e^x` along `axis`, by default all, without overflow; the mean of no elements gives NaN.
+
+    Elements where `where` is false do not count.
+    """
+    x = floating(x)
+    if where is None:
+        total = function("logsumexp")(x, axis, keepdims)
+        count = x.size // max(total.size, 1)
+        return total - (log(count) if count else -inf)
+    where = np.broadcast_to(where, x.shape)
+    total = function("logsumexp")(np.where(where, x, -inf), axis, keepdims)
+    return total - np.log(np.sum(where, axis=axis, keepdims=keepdims).astype(x.dtype))

@@ -71,3 +71,16 @@ def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
             f"{list(np.shape(x1))}; the last axes must be equal"
         )
     return vector_norm(floating(x1[..., :, None, :] - x2[..., None, :, :]), p, -1)
+
+
+@composite
+def pdist(x: Any, p: float = 2.0) -> Any:
+    """
+    Return the distances `(sum |x[i, :] - x[j, :]|^p)^(1/p)` of the rows `i < j`, in the order of `i`, then `j`.
+
+    `x` is `[N, M]`, the result `[N (N - 1) / 2]`. The gradient at equal rows is 0.
+    """
+    if np.ndim(x) != 2:
+        raise GraphError(f"pdist: x: expected [N, M], got {list(np.shape(x))}; reshape it")
+    first, second = np.triu_indices(x.shape[0], 1)
+    return vector_norm(floating(x[first] - x[second]), p, -1)

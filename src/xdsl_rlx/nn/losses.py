@@ -9,6 +9,7 @@ classes are in `class_losses.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log, pi
 from typing import Any
 
@@ -276,3 +277,45 @@ def multi_margin_loss(
         terms = terms * np.expand_dims(function("gather")(weight, target), -1)
     losses = np.sum(np.where(labels == np.arange(x.shape[-1]), 0, terms), axis=-1) / x.shape[-1]
     return reduced("multi_margin_loss", losses, reduction)
+
+
+@composite
+def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """
+    Return the mean over samples of `sum over y in Y, i not in Y of max(0, 1 - x[y] + x[i]) / C`.
+
+    `input` is `[N, C]` or `[C]`, and `target` an integer array like it. The classes `Y` of a sample stand in front of
+    the first negative number of its row.
+    """
+    x = floating(input)
+    if np.shape(target) != np.shape(x) or np.ndim(x) not in (1, 2):
+        raise GraphError(
+            f"multilabel_margin_loss: target: expected the shape of input, [N, C] or [C], got {list(np.shape(target))} "
+            f"for {list(np.shape(x))}"
+        )
+    valid = np.cumsum(target < 0, axis=-1) == 0
+    classes = np.where(valid, target, 0)
+    named = np.any((classes[..., :, None] == np.arange(x.shape[-1])) & valid[..., :, None], axis=-2)
+    terms = np.maximum(0, 1 - np.take_along_axis(x, classes, -1)[..., :, None] + x[..., None, :])
+    losses = np.where(valid[..., :, None] & ~named[..., None, :], terms, 0).sum((-2, -1)) / x.shape[-1]
+    return reduced("multilabel_margin_loss", losses, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    distance_function: Callable[[Any, Any], Any] = pairwise_distance,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """Return `triplet_margin_loss` with `distance_function(a, b)` as the distance of rows."""
+
+    def loss(anchor: Any, positive: Any, negative: Any) -> Any:
+        near, far = distance_function(anchor, positive), distance_function(anchor, negative)
+        if swap:
+            far = np.minimum(far, distance_function(positive, negative))
+        return reduced("triplet_margin_with_distance_loss", np.maximum(0, near - far + margin), reduction)
+
+    return composite(loss)(anchor, positive, negative)

@@ -8,6 +8,7 @@ from xdsl_rlx.random.arrays import (
 )
 from xdsl_rlx.random.continuous import (
     cauchy,
+    double_sided_maxwell,
     exponential,
     gumbel,
     laplace,
@@ -62,6 +63,7 @@ __all__ = [
     "chisquare",
     "choice",
     "dirichlet",
+    "double_sided_maxwell",
     "exponential",
     "f",
     "fold_in",

@@ -28,6 +28,7 @@ from xdsl_rlx.random.normal_quantile import DEEP, truncated_quantile, truncated_
 
 __all__ = [
     "cauchy",
+    "double_sided_maxwell",
     "exponential",
     "gumbel",
     "laplace",
@@ -240,6 +241,22 @@ def maxwell(key: Any, shape: Any = (), dtype: object = None) -> Any:
 @composite
 def _maxwell(key: Any, shape: tuple[int, ...], element: str) -> Any:
     return rounded(np.sqrt((_normal(key, (3, *shape), wide(element)) ** 2).sum(0)), element)
+
+
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: object = None) -> Any:
+    """Return `loc + scale * maxwell` with a random sign: `shape` is followed by the shape of `loc` and `scale`."""
+    element = element_of(dtype, FLOATS, loc, scale)
+    loc, scale = parameter(loc, wide(element), "loc"), parameter(scale, wide(element), "scale")
+    parameters = broadcast_shape(None, "loc and scale", np.shape(loc), np.shape(scale))
+    return _double_sided_maxwell(key_of(key), loc, scale, (*shape_of(shape), *parameters), element)
+
+
+@composite
+def _double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: tuple[int, ...], element: str) -> Any:
+    # the direction of a vector does not depend on its length
+    numbers = _normal(key, (3, *shape), wide(element))
+    size = np.sqrt((numbers**2).sum(0))
+    return rounded(loc + scale * np.where(numbers[0] < 0, -size, size), element)
 
 
 def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: object = None) -> Any:

@@ -15,6 +15,7 @@ from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.special import SpecialFunction
+from xdsl_rlx.op_functions import function
 from xdsl_rlx.special.calls import elementwise, iterated
 
 
@@ -157,3 +158,34 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
     JAX; with respect to `a` or `b` a derivative is a GraphError.
     """
     return iterated(SpecialFunction.BETAINC, a, b, x)
+
+
+@composite
+def poch(z: Any, m: Any) -> Any:
+    """
+    Return Pochhammer's symbol `gamma(z + m) / gamma(z)` (DLMF 5.2.5), 1 where `m` is 0; the operands broadcast.
+
+    By logarithms, as in JAX: the relative error grows with them. The sign is that of both gamma functions.
+    """
+    z, m = z + 0.0 * m, m + 0.0 * z
+    size = np.exp(gammaln(z + m) - gammaln(z))
+    sign = function("stop_gradient")(gammasgn(z + m) * gammasgn(z))
+    return np.where(m == 0, 1, sign * size)
+
+
+@composite
+def comb(N: Any, k: Any, exact: bool = False, repetition: bool = False) -> Any:
+    """
+    Return the number of ways to choose `k` of `N` elements, each several times with `repetition`; they broadcast.
+
+    It is `1 / ((N + 1) beta(N - k + 1, k + 1))`, and 0 for `k < 0`, `N < 0` and `k > N`. `exact=True` is not supported.
+    """
+    if exact:
+        raise GraphError(f"comb: expected exact=False, got {shown(exact)}; use math.comb for integers of Python")
+    if repetition:
+        N = N + k - 1
+    N, k = N + 0.0 * k, k + 0.0 * N
+    inside = (N >= 0) & (k >= 0) & (k <= N)
+    n, j = np.where(inside, N, 1.0), np.where(inside, k, 1.0)
+    found = np.exp(-np.log1p(n) - betaln(n - j + 1.0, j + 1.0))
+    return np.where(inside, found, np.where((N != N) | (k != k), np.nan, 0))

@@ -170,3 +170,24 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     if return_sign:
         return result, sign
     return np.where(sign < 0, np.nan, result)
+
+
+@composite
+def boxcox(x: Any, lmbda: Any) -> Any:
+    """Return `(x^lmbda - 1) / lmbda`, and `ln x` where `lmbda` is 0 (Box and Cox, 1964); the operands broadcast."""
+    return _power_minus_1(np.log(x * 1.0), lmbda)
+
+
+@composite
+def boxcox1p(x: Any, lmbda: Any) -> Any:
+    """Return `boxcox(1 + x, lmbda)`, accurate for small `x`; the operands broadcast."""
+    return _power_minus_1(np.log1p(x * 1.0), lmbda)
+
+
+def _power_minus_1(logarithm: Any, lmbda: Any) -> Any:
+    """`expm1(lmbda logarithm) / lmbda`, with the derivatives of its series at 0."""
+    power = lmbda * logarithm
+    small = abs(power) < 1e-6
+    safe = np.where(small, 1.0, power)
+    series = 1.0 + power * (0.5 + power * (1 / 6 + power / 24))
+    return logarithm * np.where(small, series, np.expm1(safe) / safe)
