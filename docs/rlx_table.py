@@ -117,8 +117,8 @@ SAME_OPS = (
     "Constant Cast StopGradient Conjugate ComplexNormSq Where ElementwiseRegion TransformRegion BatchElementwiseRegion "
     "DotGeneral DenseSolve BatchedDenseSolve LayerNorm RmsNorm GroupNorm Attention Rope Reshape Transpose Narrow "
     "Concat Expand Gather ScatterAdd Softmax Cumsum Conv Pool SelectiveScan GatedDeltaNet CustomFn Custom "
-    "FusedAttentionBlock FusedTransformerLayer Quantize Dequantize FakeQuantize GaussianSplatRender GaussianSplatPrepare "
-    "GaussianSplatRasterize Fft LogMel Im2col"
+    "FusedAttentionBlock FusedTransformerLayer Quantize Dequantize FakeQuantize GaussianSplatRender "
+    "GaussianSplatPrepare GaussianSplatRasterize Fft LogMel Im2col"
 )
 """Ops with the same name, in snake_case."""
 

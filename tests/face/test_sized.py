@@ -43,6 +43,7 @@ CALLS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
         f.histogram(x, 4),
         f.histogram(n, np.array([0, 2, 5])),
         f.histogram(x, 2, (0, 3), weights=x, density=True),
+        f.histogram(x, np.linspace(-2.0, 3.0, 301)),
     ],
 }
 
