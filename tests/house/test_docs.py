@@ -73,7 +73,7 @@ def _anchors(page: Path) -> set[str]:
 def test_the_names_that_the_pages_mention_exist() -> None:
     modules = {"rlx": rlx, "rlx.tree": rlx.tree, "optim": rlx.optim, "init": rlx.init}
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
-        for module, name in re.findall(r"\b(rlx\.tree|rlx|optim|init)\.(\w+)", page.read_text()):
+        for module, name in re.findall(r"(?<![\w-])(rlx\.tree|rlx|optim|init)\.(\w+)", page.read_text()):
             assert hasattr(modules[module], name), f"{page.name} mentions {module}.{name}, which does not exist"
 
 

@@ -284,8 +284,8 @@ def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> 
     """
     Return the mean over samples of `sum over y in Y, i not in Y of max(0, 1 - x[y] + x[i]) / C`.
 
-    `input` is `[N, C]` or `[C]`, and `target` an integer array like it. The classes `Y` of a sample stand in front of
-    the first negative number of its row.
+    `input` is `[N, C]` or `[C]`, and `target` an integer array like it. The classes `Y` of a sample are the numbers of
+    its row up to the first negative one.
     """
     x = floating(input)
     if np.shape(target) != np.shape(x) or np.ndim(x) not in (1, 2):

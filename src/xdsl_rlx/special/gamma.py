@@ -182,10 +182,9 @@ def comb(N: Any, k: Any, exact: bool = False, repetition: bool = False) -> Any:
     """
     if exact:
         raise GraphError(f"comb: expected exact=False, got {shown(exact)}; use math.comb for integers of Python")
-    if repetition:
-        N = N + k - 1
-    N, k = N + 0.0 * k, k + 0.0 * N
-    inside = (N >= 0) & (k >= 0) & (k <= N)
-    n, j = np.where(inside, N, 1.0), np.where(inside, k, 1.0)
+    size = N + k - 1 if repetition else N
+    size, k = size + 0.0 * k, k + 0.0 * size
+    inside = (size >= 0) & (k >= 0) & (k <= size)
+    n, j = np.where(inside, size, 1.0), np.where(inside, k, 1.0)
     found = np.exp(-np.log1p(n) - betaln(n - j + 1.0, j + 1.0))
-    return np.where(inside, found, np.where((N != N) | (k != k), np.nan, 0))
+    return np.where(inside, found, np.where((size != size) | (k != k), np.nan, 0))
