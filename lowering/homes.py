@@ -10,6 +10,7 @@ from typing import TypeAlias
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
+from xdsl_rlx.dialects.effects import has_effects
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
@@ -81,8 +82,12 @@ def _is_same(one: Buffer, other: Buffer) -> bool:
 
 
 def in_time(ops: Sequence[Operation]) -> list[Operation]:
-    """Ops in an order in which what reads nothing comes in front of its first user: it takes memory from then on."""
-    waiting = {op: None for op in ops if not op.operands}
+    """
+    Ops in an order in which what reads nothing comes in front of its first user: it takes memory from then on.
+
+    Ops with effects keep their places.
+    """
+    waiting = {op: None for op in ops if not op.operands and not has_effects(op)}
     order: list[Operation] = []
     for op in ops:
         if op in waiting:

@@ -158,6 +158,10 @@ class Launches:
         """A buffer that holds these numbers."""
         return self.buffers.constant(value)
 
+    def console(self) -> Buffer:
+        """The buffer that stands for what is printed."""
+        return self.buffers.console()
+
     def pieces(self, extent: int, work: int) -> int:
         """Into how many pieces a launch is cut."""
         return pieces_of(self.threads, extent, extent * work, self.threads * PIECES_PER_THREAD)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType, i8
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -28,6 +28,7 @@ class ProgramBuffers:
         self.block = program.body.block
         self.of: dict[SSAValue, Buffer] = {}
         self.homes = Homes()
+        self._console: Buffer | None = None
         self._views: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
 
     def inside(self, block: Block, lower: Callable[[], None]) -> None:
@@ -80,6 +81,15 @@ class ProgramBuffers:
         constant = lir.ConstantOp(value, _row_major(element, shape))
         self.program.body.block.add_op(constant)
         return contiguous(constant.result, shape, element)
+
+    def console(self) -> Buffer:
+        """The buffer that all launches with an effect write to, in front of the op of the program that is lowered."""
+        if self._console is None:
+            slot = lir.SlotOp(_row_major(i8, (1,)))
+            slot.result.name_hint = "console"
+            self.program.body.block.add_op(slot)
+            self._console = contiguous(slot.result, (1,), i8)
+        return self._console
 
     def hold(self, op: Operation) -> None:
         """Keep the elements of a constant: one where all are the same."""

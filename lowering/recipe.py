@@ -160,5 +160,8 @@ class Recorder:
     def constant(self, value: AnyDense) -> Buffer:
         return self._note(lambda buffers, values: buffers.constant(value))
 
+    def console(self) -> Buffer:
+        return self._note(lambda buffers, values: buffers.console())
+
     def pieces(self, extent: int, work: int) -> int:
         return self._buffers.pieces(extent, work)

@@ -4,7 +4,8 @@ What replaces what is an attribute of the results (`Signature.replaced`)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
 
 from xdsl.dialects import memref, scf
@@ -12,6 +13,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.effects import with_effects
 from xdsl_rlx.dialects.lir.bounds import buffers_written_by
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.locations import named
@@ -116,10 +118,13 @@ class _Order:
     writers: dict[Operation, dict[Update, dict[Operation, None]]]
     """The updates that ops compute in place, with the ops that have to run before."""
     copied: dict[int, str]
+    effects: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+    """By each op with effects, the one before it."""
 
     def ops(self) -> list[Operation]:
         """The ops behind those that they need or wait for; updates that are part of a cycle are moved to `copied`."""
         order: dict[Operation, None] = {}
+        self.effects.update((op, before) for before, op in pairwise(with_effects(self.block.ops)))
         for op in self.block.ops:
             path = {op: iter(self._before(op))}
             while path:
@@ -142,15 +147,19 @@ class _Order:
         """The ops that compute operands, then those that an op waits for."""
         owners = [operand.owner for operand in op.operands]
         needed = [owner for owner in owners if isinstance(owner, Operation) and owner.parent is self.block]
+        if (before := self.effects.get(op)) is not None:
+            needed.append(before)
         return [*needed, *(reader for readers in self.writers.get(op, {}).values() for reader in readers)]
 
     def _break(self, cycle: Sequence[Operation]) -> Operation:
         """Have as few bytes copied as end the wait of one op of a cycle for the next one; gives that op."""
         found: list[tuple[int, Operation, Operation, list[Update]]] = []
         for op, other in zip(cycle, (*cycle[1:], cycle[0]), strict=True):
-            if not any(operand.owner is other for operand in op.operands):
+            if op in self.writers and not any(operand.owner is other for operand in op.operands):
                 waiting = [update for update, readers in self.writers[op].items() if other in readers]
-                found.append((sum(_size(update) for update in waiting), op, other, waiting))
+                # an op with effects may wait for the one before it, too
+                if waiting:
+                    found.append((sum(_size(update) for update in waiting), op, other, waiting))
         _, writer, reader, waiting = min(found, key=lambda one: one[0])
         for update in waiting:
             why = f'{named(reader)} reads "{update.name}", and needs the result'

@@ -4,24 +4,27 @@ from functools import cache
 
 from xdsl.ir import Operation, Region
 from xdsl.pattern_rewriter import PatternRewriterListener
-from xdsl.traits import IsTerminator, MemoryEffect, NoMemoryEffect, SymbolOpInterface
+from xdsl.traits import IsTerminator, SymbolOpInterface
 from xdsl.transforms.dead_code_elimination import region_dce, would_be_trivially_dead
+
+from xdsl_rlx.dialects.effects import has_effects
 
 
 @cache
-def is_pure(kind: type[Operation]) -> bool:
-    """Whether every op of a class may go where nothing reads its results, and be shared with one like it."""
-    effects = [trait for trait in kind.traits if isinstance(trait, MemoryEffect)]
-    if not effects or not all(isinstance(trait, NoMemoryEffect) for trait in effects):
-        return False
-    return not kind.has_trait(IsTerminator) and not kind.has_trait(SymbolOpInterface)
+def _is_frame(kind: type[Operation]) -> bool:
+    return kind.has_trait(IsTerminator) or kind.has_trait(SymbolOpInterface)
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether an op may go where nothing reads its results, and be shared with one like it."""
+    return not _is_frame(type(op)) and not has_effects(op)
 
 
 def is_dead(op: Operation) -> bool:
     """Whether nothing reads an op's results, and it does nothing else."""
     if any(result.first_use is not None for result in op.results):
         return False
-    return is_pure(type(op)) or would_be_trivially_dead(op)
+    return is_pure(op) or would_be_trivially_dead(op)
 
 
 def remove_dead(region: Region, listener: PatternRewriterListener) -> bool:

@@ -84,7 +84,7 @@ def _share_in_block(
         for region in op.regions:
             seen = {} if _is_isolated(kind) else {key: [*same] for key, same in known.items()}
             _share_in(region, seen, gone, chosen)
-        if not is_pure(kind):
+        if not is_pure(op):
             continue
         if all(result.first_use is None for result in op.results):
             gone.append(op)

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from xdsl_rlx.dialects.effects import has_effects, with_effects
 from xdsl_rlx.dialects.mir.elementwise import AddOp
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
@@ -94,6 +95,7 @@ class _Fission:
         args = op.body.block.args
         self.carries, self.elements, self.captured = args[:n], args[n:m], args[m:]
         self.ops = [inner for inner in ops_of_body(op) if inner.results]
+        self.effects = with_effects(ops_of_body(op))
         self.same = self._reached(self.captured, ())
         """Values that are the same each time."""
         self.free = self._reached(self.captured, self.elements)
@@ -137,7 +139,8 @@ class _Fission:
     def _stays(self, ops: Sequence[Operation], known: set[SSAValue]) -> bool:
         """Whether the loop needs one of these, which is no product, for itself too: it would be computed twice."""
         others = [op for op in ops if not _is_product(op)]
-        inside = backward_slice(self.op.last.values, known - {*self.op.last.values}) if others else ()
+        values = [*self.op.last.values, *self._read_by_effects()]
+        inside = backward_slice(values, known - {*self.op.last.values}) if others else ()
         return any(op.results[0] in inside for op in others)
 
     def _bound(self) -> int:
@@ -162,7 +165,7 @@ class _Fission:
     def _reached(self, captured: Iterable[SSAValue], elements: Iterable[SSAValue]) -> set[SSAValue]:
         found = {*captured, *elements}
         for op in self.ops:
-            if not op.regions and all(x in found for x in op.operands):
+            if not op.regions and not has_effects(op) and all(x in found for x in op.operands):
                 found.update(op.results)
         return found
 
@@ -197,9 +200,13 @@ class _Fission:
         summed = {found.carry for found in self.sums}
         carries = {k for k in range(n) if self.op.carries[k].first_use is not None} - summed
         ys = {k for k in range(n, len(self.op.last.values)) if self.op.ys[k - n].first_use is not None} - {*self.ys}
-        others = [*(self.op.last.values[k] for k in ys), *self._stacked()]
+        others = [*(self.op.last.values[k] for k in ys), *self._stacked(), *self._read_by_effects()]
         carries, needed = needed_carries(self.carries, self.op.last.values, carries, others)
         return carries, ys, needed
+
+    def _read_by_effects(self) -> list[SSAValue]:
+        """What ops read that stay for their effects."""
+        return [x for op in self.effects for x in op.operands]
 
     def _used_sums(self) -> list[_Sum]:
         return [found for found in self.sums if self.op.carries[found.carry].first_use is not None]
@@ -280,10 +287,11 @@ class _Fission:
             value = inner.results[0]
             outside = self._copy(before, value)
             env[value] = draft.element(outside) if value in before.batched else outside
-        inside = backward_slice([*(last[k] for k in (*carries, *kept)), *self._stacked()], env)
+        wanted = [*(last[k] for k in (*carries, *kept)), *self._stacked(), *self._read_by_effects()]
+        inside = backward_slice(wanted, env)
         env |= {arg: draft.element(x) for arg, x in zip(self.elements, op.xs, strict=True) if arg in inside}
-        for inner in self.ops:
-            if any(result in inside for result in inner.results):
+        for inner in ops_of_body(op):
+            if has_effects(inner) or any(result in inside for result in inner.results):
                 draft.b.builder.insert(inner.clone(env))
         there = {last[k]: number for number, k in enumerate(kept)}
         stacked = [x for x in self._stacked() if x not in there]

@@ -14,9 +14,10 @@ from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.transforms.dead_ops import remove_dead
+from xdsl_rlx.dialects.effects import has_effects
+from xdsl_rlx.transforms.dead_ops import is_dead, remove_dead
 from xdsl_rlx.transforms.driver import verify_dominance
-from xdsl_rlx.transforms.engines.residuals import PRICE, computed_again, kept_ops, needed_for
+from xdsl_rlx.transforms.engines.residuals import PRICE, computed_again, forward_pass, kept_ops
 from xdsl_rlx.transforms.signature import Signature, graph_of
 
 RESIDUAL = "residual"
@@ -73,23 +74,38 @@ class MirPartitionPass(ModulePass):
         graph.rename(f"{stem}_{part}")
         if part is Part.FORWARD:
             graph.set_outputs([*halves.results, *halves.residuals])
+            _erase_effects(graph, halves.backward)
         else:
             halves.make_backward()
+            _erase_effects(graph, halves.forward)
         remove_dead(graph.func.body, PatternRewriterListener())
         graph.drop_unused(halves.seeds if part is Part.FORWARD else {a.name for a in graph.arguments})
+
+
+def _erase_effects(graph: Signature, half: Sequence[Operation]) -> None:
+    """Erase the ops of the other half that would stay for their effects, with what reads them there."""
+    there = {*half}
+    for op in reversed(list(graph.block.ops)):
+        if op in there and has_effects(op) and not any(result.first_use for result in op.results):
+            op.detach()
+            op.erase()
+        elif op in there and is_dead(op):
+            op.detach()
+            op.erase()
 
 
 @dataclass(frozen=True)
 class _Halves:
     """
-    The names of what is the backward pass's alone, the results, what that pass reads of what is kept, its ops, and what
-    is computed again before each.
+    The names of what is the backward pass's alone, the results, what that pass reads of what is kept, the ops of both,
+    and what is computed again before each of the backward pass.
     """
 
     graph: Signature
     seeds: Container[str]
     results: Sequence[SSAValue]
     residuals: Sequence[SSAValue]
+    forward: Sequence[Operation]
     backward: Sequence[Operation]
     again: Mapping[Operation, Sequence[Operation]]
 
@@ -97,7 +113,8 @@ class _Halves:
     def of(graph: Signature, price: float) -> _Halves:
         results = [value for number, value in enumerate(graph.outputs) if number not in graph.gradients]
         ops = [op for op in graph.block.ops if op is not graph.block.last_op]
-        needed = needed_for(results)
+        optional = [a.value for a in graph.arguments if a.optional]
+        needed = forward_pass(graph.block, results, optional)
         forward, backward = [op for op in ops if op in needed], [op for op in ops if op not in needed]
         kept = kept_ops(forward, backward, price)
         again = computed_again(forward, backward, kept)
@@ -110,7 +127,7 @@ class _Halves:
         returned = {graph.outputs[number] for number in graph.gradients}
         values = (*inputs, *(result for op in forward if op in kept for result in op.results))
         read = [x for x in values if x in returned or any(use.operation in readers for use in x.uses)]
-        return _Halves(graph, seeds, results, read, backward, again)
+        return _Halves(graph, seeds, results, read, forward, backward, again)
 
     def make_backward(self) -> None:
         """Have the function compute the gradients, from residuals that it is given."""

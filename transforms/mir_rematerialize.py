@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.mir.branch import RematOp
 from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.driver import verify_dominance
-from xdsl_rlx.transforms.engines.residuals import at_narrow_places, bytes_of, computed_again, kept_ops, needed_for
+from xdsl_rlx.transforms.engines.residuals import at_narrow_places, bytes_of, computed_again, forward_pass, kept_ops
 from xdsl_rlx.transforms.signature import graph_of
 
 
@@ -56,7 +56,8 @@ class MirRematerializePass(ModulePass):
                 f"{self.name}: @{graph.name} has no results; expected the loss as its first result"
             )
         ops = [x for x in block.ops if not isinstance(x, ReturnOp)]
-        needed = needed_for(graph.outputs[:1])
+        seeds = [argument.value for argument in graph.arguments if argument.optional]
+        needed = forward_pass(block, graph.outputs[:1], seeds)
         forward, backward = [x for x in ops if x in needed], [x for x in ops if x not in needed]
         if not backward or shape_of(graph.outputs[0]):
             first = _fullest(ops)

@@ -43,6 +43,7 @@ _OF_FAMILY = {
     "creation": OpKind.BOUNDARY,
     "custom": OpKind.BOUNDARY,
     "custom_fn": OpKind.BODY,
+    "debug": OpKind.BOUNDARY,
     "distributions": OpKind.BOUNDARY,
     "elementwise": OpKind.ELEMENTWISE,
     "factor": OpKind.REDUCTION,

@@ -8,6 +8,7 @@ from xdsl.ir import Dialect
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
 from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp
+from xdsl_rlx.dialects.lir.debug import DebugPrintOp
 from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.lapack import (
     LAPACK_OPS,
@@ -65,6 +66,7 @@ Lir = Dialect(
         KernelOp,
         ReturnOp,
         CheckOp,
+        DebugPrintOp,
         PrefetchOp,
         GemmOp,
         BlockGemmOp,
@@ -95,6 +97,7 @@ __all__ = [
     "CheckOp",
     "ConstantOp",
     "CosSmallOp",
+    "DebugPrintOp",
     "DigammaOp",
     "ErfInvOp",
     "ErfcOp",

@@ -20,7 +20,7 @@ from xdsl.irdl import (
     var_region_def,
     var_result_def,
 )
-from xdsl.traits import IsolatedFromAbove, Pure
+from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.calls import shown
@@ -67,7 +67,7 @@ class IfOp(BodyOp):
     then = region_def("single_block")
     otherwise = region_def("single_block")
 
-    traits = traits_def(Pure(), IsolatedFromAbove())
+    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "$predicate `:` type($predicate) (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
         "`->` `(` type($results_) `)` $then `else` $otherwise"
@@ -109,7 +109,7 @@ class SwitchOp(BodyOp):
     results_ = var_result_def(AnyTensorConstr)
     regions_ = var_region_def("single_block")
 
-    traits = traits_def(Pure(), IsolatedFromAbove())
+    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "$index `:` type($index) (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
         "`->` `(` type($results_) `)` $regions_"
@@ -159,7 +159,7 @@ class WhileOp(BodyOp):
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure(), IsolatedFromAbove())
+    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "(`carries` `(` $init^ `:` type($init) `)`)? (`captured` `(` $captured^ `:` type($captured) `)`)? "
         "(`max_iterations` $max_iterations^)? attr-dict `->` `(` type($carries) `)` $condition `do` $body"
@@ -228,7 +228,7 @@ class RematOp(BodyOp):
     results_ = var_result_def(AnyTensorConstr)
     body = region_def("single_block")
 
-    traits = traits_def(Pure(), IsolatedFromAbove())
+    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "(`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict `->` `(` type($results_) `)` $body"
     )

@@ -24,6 +24,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.effects import remove_effects
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, I64List, IntList, i64_list
 from xdsl_rlx.dialects.shapes import shape_of
 
@@ -96,6 +97,8 @@ class VjpOp(IRDLOperation):
         for operand_index, arg in enumerate(block.args):
             copy.operands[operand_index] = arg
         block.add_ops([copy, YieldOp(*copy.results)])
+        # a derivative computes values again, and has no effects again
+        remove_effects(block)
         super().__init__(
             operands=[primals, outputs, [c for c in cotangents if c is not None]],
             properties={

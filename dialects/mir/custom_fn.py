@@ -17,7 +17,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import IsolatedFromAbove, Pure
+from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.calls import shown
@@ -64,7 +64,7 @@ class CustomFnOp(BodyOp):
     jvp = opt_region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedRegionSegments(as_property=True))
-    traits = traits_def(Pure(), IsolatedFromAbove())
+    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "(`inputs` `(` $inputs^ `:` type($inputs) `)`)? (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
         "`->` `(` type($results_) `)` $forward (`vjp` $vjp^)? (`jvp` $jvp^)?"

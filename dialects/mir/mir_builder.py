@@ -20,6 +20,7 @@ from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.creation import CreationBuilder
 from xdsl_rlx.dialects.mir.custom import CustomBuilder
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnBuilder
+from xdsl_rlx.dialects.mir.debug import DebugBuilder
 from xdsl_rlx.dialects.mir.distributions import DistributionsBuilder
 from xdsl_rlx.dialects.mir.factor import FactorBuilder
 from xdsl_rlx.dialects.mir.fake_quantize import FakeQuantizeBuilder
@@ -78,6 +79,7 @@ class MirBuilder(
     CreationBuilder,
     CustomBuilder,
     CustomFnBuilder,
+    DebugBuilder,
     DistributionsBuilder,
     FactorBuilder,
     FakeQuantizeBuilder,

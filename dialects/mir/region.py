@@ -15,7 +15,7 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import IsolatedFromAbove, Pure
+from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.calls import shown
@@ -60,7 +60,7 @@ class ElementwiseRegionOp(BodyOp):
     result = result_def(AnyTensorConstr)
     body = region_def("single_block")
 
-    traits = traits_def(Pure(), IsolatedFromAbove())
+    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = "(`(` $inputs^ `:` type($inputs) `)`)? attr-dict `->` type($result) $body"
 
     def __init__(self, inputs: Sequence[SSAValue], body: Block):
@@ -82,7 +82,7 @@ class TransformRegionOp(BodyOp):
     result = result_def(AnyTensorConstr)
     body = region_def("single_block")
 
-    traits = traits_def(Pure(), IsolatedFromAbove())
+    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = "$operand `:` type($operand) attr-dict `->` type($result) $body"
 
     def __init__(self, operand: SSAValue, body: Block):
@@ -110,7 +110,7 @@ class BatchElementwiseRegionOp(BodyOp):
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure(), IsolatedFromAbove())
+    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "`(` $inputs `:` type($inputs) `)` (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
         "`->` type($result) $body"

@@ -18,7 +18,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import IsolatedFromAbove, Pure
+from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.calls import shown
@@ -72,7 +72,7 @@ class ScanOp(BodyOp):
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedResultSegments(as_property=True))
-    traits = traits_def(Pure(), IsolatedFromAbove())
+    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "$length (`reverse` $reverse^)? (`checkpoints` $checkpoints^)? (`recomputed` $recomputed^)? "
         "(`carries` `(` $init^ `:` type($init) `)`)? "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -13,6 +14,7 @@ from xdsl.traits import IsTerminator
 
 from xdsl_rlx.dialects.constants import AnyDense, splat_value
 from xdsl_rlx.dialects.dense_text import elements_of
+from xdsl_rlx.dialects.effects import with_effects
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
@@ -68,9 +70,11 @@ def fuse_block(block: Block) -> None:
     _sink_scalars(block)
     _sink_constants(block)
     func = block.parent_op()
-    waits: Mapping[Operation, Sequence[Operation]] = {}
+    waits: dict[Operation, Sequence[Operation]] = {}
     if isinstance(func, FuncOp):
-        waits = put_readers_first(func, updates_of(func)).waits
+        waits.update(put_readers_first(func, updates_of(func)).waits)
+    for before, op in pairwise(with_effects(block.ops)):
+        waits[op] = [*waits.get(op, ()), before]
     clusters = Clusters(block, waits)
     clusters.grow()
     clusters.recompute_cheap_values()

@@ -42,6 +42,10 @@ class Buffers(Protocol):
         """A buffer that holds these numbers."""
         ...
 
+    def console(self) -> Buffer:
+        """The buffer that stands for what is printed."""
+        ...
+
     def pieces(self, extent: int, work: int) -> int:
         """Into how many pieces `extent` iterations of `work` scalar operations each are cut."""
         ...
@@ -75,6 +79,10 @@ class Work:
     def constant(self, value: AnyDense) -> Argument:
         """Numbers known now: a table, say."""
         return _seen(self.buffers.constant(value), None, "table")
+
+    def console(self) -> Argument:
+        """What launches with an effect write to, so that they keep their order; nothing is stored there."""
+        return _seen(self.buffers.console(), None, "console")
 
     def scratch(self, shape: Sequence[int], element: Attribute, name: str) -> Argument:
         """Room that launches share, for what one computes and a later one reads."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import pdb
 import sys
@@ -15,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xdsl_rlx.dialects.errors import GraphError, NanError
+from xdsl_rlx.lowering.numba.driver.debug_prints import formatted
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import OBSERVER
-from xdsl_rlx.tracing import EAGER, is_tracing
+from xdsl_rlx.print_templates import template
+from xdsl_rlx.tracing import EAGER, builder_of, is_tracing
 
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
-__all__ = ["breakpoint", "check_nans"]
+__all__ = ["breakpoint", "check_nans", "print"]
 
 
 @contextmanager
@@ -75,6 +78,30 @@ def eager(enabled: bool = True) -> Generator[None]:
         yield
     finally:
         EAGER.reset(token)
+
+
+def print(fmt: str, *args: Any, ordered: bool = True, **kwargs: Any) -> None:
+    """
+    Print `fmt.format(*args, **kwargs)` and a newline when the compiled function runs, as `jax.debug.print`.
+
+    Arguments are arrays, or tuples, lists and dicts of arrays, of any shapes and dtypes. Anything else is formatted
+    while the function is traced. A field can be any of `str.format`: `{}`, `{0}`, `{x:.3f}`, `{x.shape}`, `{x[0]}`.
+    Formats such as `.3f` are for arrays of rank 0.
+
+    Lines come in the order of the Python function, iteration by iteration, for any number of threads. With
+    `ordered=False` they may come in any order; they come in this one. Compilation neither drops nor repeats a print:
+    one in a branch prints if the branch is taken, and a gradient prints the values of the function once. Of a function
+    under `vmap`, a print of batched values prints one line for each example, in their order.
+
+    In `eager`, and outside of compiled functions, it prints at once. Raises GraphError for a format string that does
+    not fit the arguments, naming the field, and for an argument that no field has.
+    """
+    text, operands = template(fmt, args, kwargs)
+    builder = builder_of(*operands)
+    if builder is None:
+        builtins.print(formatted(text, [np.asarray(x) for x in operands]))
+    else:
+        builder.debug_print(text, *operands)
 
 
 def breakpoint() -> None:

@@ -98,6 +98,9 @@ class _Run:
                 return self.block(op.body.block, operands)
             case CustomFnOp():
                 return self.block(op.forward.block, operands)
+            case _ if not op.results:
+                # it is there for its effect, which the run of the whole graph had
+                return []
             case _:
                 return self._single(op, operands)
 

@@ -49,7 +49,7 @@ def names() -> frozenset[str]:
     return frozenset(name for name in every if "backward" not in name and name not in _CONTROL)
 
 
-_CONTROL = frozenset(("cond", "scan", "while_loop", "switch", "remat", "vmap"))
+_CONTROL = frozenset(("cond", "debug_print", "scan", "while_loop", "switch", "remat", "vmap"))
 
 
 @cache

@@ -10,6 +10,7 @@ from functools import partial
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from xdsl_rlx.dialects.effects import with_effects
 from xdsl_rlx.dialects.mir.bodies import end_of, isolate_all
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, SwitchOp, WhileOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
@@ -72,7 +73,7 @@ def _tidy(
     if len(kept) == len(op.results) and _is_captured_well(blocks, captured, 0):
         return None
     found: dict[int, SSAValue] = dict(passed)
-    if kept:
+    if kept or any(with_effects(block.ops) for block in blocks):
         ends: list[Block] = []
         for block in blocks:
             body = Body()
@@ -94,6 +95,11 @@ def _entered(b: MirBuilder, value: SSAValue) -> SSAValue:
         return value
     owner = value.owner
     return b.builder.insert(owner.clone({x: _entered(b, x) for x in owner.operands})).results[0]
+
+
+def _read_by_effects(block: Block) -> list[SSAValue]:
+    """The operands of ops that stay for their effects."""
+    return [x for op in with_effects(block.ops) for x in op.operands]
 
 
 def _unchanged(op: ScanOp | WhileOp, first: int) -> set[int]:
@@ -121,7 +127,8 @@ def tidy_scan(op: ScanOp, b: MirBuilder) -> Values | None:
     passed = {k: op.xs[args.index(y) - n] for k, y in enumerate(last) if k >= n and y in args[n:m]}
     ys = [k for k in range(n, len(last)) if op.results[k].first_use is not None and k not in passed]
     read = {k for k in range(n) if op.results[k].first_use is not None} - same
-    carries = needed_carries(args[:n], last, read, [last[k] for k in ys])[0] - same
+    others = [*(last[k] for k in ys), *_read_by_effects(op.body.block)]
+    carries = needed_carries(args[:n], last, read, others)[0] - same
     used = [k for k in range(n, m) if args[k].first_use is not None]
     changed = len(carries) < n or len(ys) < len(op.ys) or len(used) < len(op.xs)
     if not changed and _is_captured_well([op.body.block], op.captured, m):
@@ -143,7 +150,10 @@ def tidy_scan(op: ScanOp, b: MirBuilder) -> Values | None:
 @canonical(WhileOp)
 def leave_loop_that_never_runs(op: WhileOp, b: MirBuilder) -> Values | None:
     known = splat(op.asked)
+    asks = with_effects(op.condition.block.ops)
     never = op.most == 0 or (known is not None and not known)
+    if asks and never:
+        return None
     return [*op.init, b.zeros_like(op.trips)] if never else None
 
 
@@ -153,9 +163,9 @@ def tidy_while(op: WhileOp, b: MirBuilder) -> Values | None:
     n = len(op.init)
     args, last, asking = op.body.block.args, op.last.values, op.condition.block.args
     same = _unchanged(op, n)
-    asked = backward_slice([op.asked])
+    asked = backward_slice([op.asked, *_read_by_effects(op.condition.block)])
     read = {k for k in range(n) if op.carries[k].first_use is not None or asking[k] in asked} - same
-    carries = sorted(needed_carries(args[:n], last, read, [])[0] - same)
+    carries = sorted(needed_carries(args[:n], last, read, _read_by_effects(op.body.block))[0] - same)
     if len(carries) == n and _is_captured_well([op.condition.block, op.body.block], op.captured, n):
         return None
     types = [op.init[k].type for k in carries]

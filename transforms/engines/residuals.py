@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import accumulate
 from math import inf, prod
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike, is_side_effect_free
 
+from xdsl_rlx.dialects.effects import with_effects
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.mir.attention import AttentionOp
 from xdsl_rlx.dialects.mir.conv import ConvOp
@@ -165,6 +166,20 @@ def computed_again(
 def bytes_of(value: SSAValue) -> int:
     """What a tensor takes in memory."""
     return prod(shape_of(value)) * element_bytes(element_of(value))
+
+
+def forward_pass(block: Block, results: Sequence[SSAValue], seeds: Iterable[SSAValue]) -> set[Operation]:
+    """
+    The ops of a block that results are computed from, and the effects of the forward pass with what these read.
+
+    `seeds` are the arguments of the backward pass alone: what depends on them is none of the forward pass.
+    """
+    later = set(seeds)
+    for op in block.ops:
+        if not later.isdisjoint(op.operands):
+            later.update(op.results)
+    effects = [op for op in with_effects(block.ops) if later.isdisjoint(op.operands)]
+    return needed_for([*results, *(x for op in effects for x in op.operands)]) | {*effects}
 
 
 def needed_for(values: Sequence[SSAValue]) -> set[Operation]:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from xdsl.dialects.builtin import i32, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.effects import has_effects, with_effects
 from xdsl_rlx.dialects.locations import named
-from xdsl_rlx.dialects.mir.bodies import end_of, isolate_all, ops_of
-from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, SwitchOp, WhileOp
+from xdsl_rlx.dialects.mir.bodies import clear, end_of, isolate_all, ops_of
+from xdsl_rlx.dialects.mir.branch import TRUTH, IfOp, RematOp, SwitchOp, WhileOp
 from xdsl_rlx.dialects.mir.cast import CastOp
 from xdsl_rlx.dialects.mir.elementwise import AddOp, ConstantOp, NegOp, SubOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
@@ -26,6 +27,7 @@ from xdsl_rlx.transforms.rules.bodies import (
     results_of,
     varying_carries,
 )
+from xdsl_rlx.transforms.rules.debug import print_where
 from xdsl_rlx.transforms.rules.rows import align, decompose, lift
 from xdsl_rlx.transforms.rules.rule_table import FLOW, INERT, JVP, VJP, VMAP, Cotangent, Together
 from xdsl_rlx.transforms.rules.scan import Draft
@@ -187,6 +189,8 @@ def if_vmap(op: IfOp, b: MirBuilder, batched: Sequence[bool], size: int, *operan
     if not batched[0]:
         return _of_batch(partial(IfOp, predicate.ssa), op.branches, b, batched[1:], size, captured)
     otherwise = b.eq(b.cast(predicate, i32), 0)
+    if has_effects(op):
+        return _printing_where_taken(op, b, batched[1:], size, (predicate, otherwise), captured)
     rows = [
         _where_taken(b, block, taken, batched[1:], size, captured)
         for block, taken in zip(op.branches, (predicate, otherwise), strict=True)
@@ -194,22 +198,42 @@ def if_vmap(op: IfOp, b: MirBuilder, batched: Sequence[bool], size: int, *operan
     return [_choice(b, predicate, x, y) for x, y in zip(*rows, strict=True)]
 
 
+def _printing_where_taken(
+    op: IfOp, b: MirBuilder, batched: Sequence[bool], size: int, taken: Sequence[Value], captured: Sequence[Value]
+) -> list[Value]:
+    """Both branches of a batch, each of which has its effects for those that take it."""
+    rows: list[list[Value]] = []
+    for region, one in zip((op.then, op.otherwise), taken, strict=True):
+        block = region.clone().detach_block(0)
+        print_where(block, TRUTH)
+        rows.append(_where_taken(b, block, one, [*batched, True], size, [*captured, one], prints=True))
+        clear(block)
+    return [_choice(b, taken[0], x, y) for x, y in zip(*rows, strict=True)]
+
+
 def _where_taken(
-    b: MirBuilder, block: Block, taken: Value, batched: Sequence[bool], size: int, captured: Sequence[Value]
+    b: MirBuilder,
+    block: Block,
+    taken: Value,
+    batched: Sequence[bool],
+    size: int,
+    captured: Sequence[Value],
+    prints: bool = False,
 ) -> list[Value]:
     """
     What a branch yields for a whole batch, some of which take it: the others have the operands of one that does.
 
     So nothing that the branch computes for these is less finite than for one that takes it, and a derivative of 0 times
     infinity does not get from them to what the batch shares. Where none takes it and that matters, nothing is computed.
+    With `prints`, the last value is the predicate by which the branch prints, which stays as it is.
     """
     shares = any(has_derivative(x.ssa) and not has for x, has in zip(captured, batched, strict=True))
     if not size or all(isinstance(op, _ADDITIVE) for op in ops_of(block)):
         return _yielded(b, block, batched, size, captured)
     if not shares and not any(op.regions for op in ops_of(block)):
-        return _yielded(b, block, batched, size, _of_taken(b, taken, batched, size, captured))
+        return _yielded(b, block, batched, size, _of_taken(b, taken, batched, size, captured, prints))
     going, done = Body(), Body()
-    found = _yielded(going.b, block, batched, size, _of_taken(going.b, taken, batched, size, captured))
+    found = _yielded(going.b, block, batched, size, _of_taken(going.b, taken, batched, size, captured, prints))
     ends = [going.end(y.ssa for y in found), done.end(done.b.zeros_like(y).ssa for y in found)]
     is_any = b.gt(b.reduce_sum(b.cast(taken, i32)), 0)
     return [b.value(y) for y in b.emit(IfOp, is_any.ssa, isolate_all(ends, 0), *ends).results]
@@ -225,8 +249,21 @@ def _yielded(b: MirBuilder, block: Block, batched: Sequence[bool], size: int, va
     return [b.value(batch.with_axis(y)) for y in end_of(block).values]
 
 
-def _of_taken(b: MirBuilder, taken: Value, batched: Sequence[bool], size: int, values: Sequence[Value]) -> list[Value]:
-    """Batched values where `taken` says so, elsewhere those of the first that it says so of, without derivative."""
+def _of_taken(
+    b: MirBuilder,
+    taken: Value,
+    batched: Sequence[bool],
+    size: int,
+    values: Sequence[Value],
+    prints: bool = False,
+) -> list[Value]:
+    """
+    Batched values where `taken` says so, elsewhere those of the first that it says so of, without derivative.
+
+    With `prints`, the last value stays as it is.
+    """
+    if prints:
+        return [*_of_taken(b, taken, batched[:-1], size, values[:-1]), values[-1]]
     position = b.iota(size, 0, i32)
     first = b.reshape(b.reduce_min(b.where(taken, position, size - 1)), (1,))
     found: list[Value] = []
@@ -382,9 +419,9 @@ def _until_all_are_done(
     has_axis = [i < n or batched[i] for i in range(len(operands))]
     captured = operands[n:]
 
-    def ask(b: MirBuilder, carries: Sequence[Value]) -> Value:
-        batch = _batched(b, op.condition.block, has_axis, size, [*carries, *captured])
-        return b.value(batch.with_axis(op.asked))
+    def ask(b: MirBuilder, carries: Sequence[Value], active: Value | None = None) -> Value:
+        (found,) = _for_active(b, op.condition, active, has_axis, size, [*carries, *captured])
+        return found
 
     start = [x if batched[i] else lift(b, x, size) for i, x in enumerate(operands[:n])]
     init = [*start, ask(b, start), b.full((size,), 0, i32)]
@@ -394,15 +431,30 @@ def _until_all_are_done(
     before = [body.b.value(x) for x in body.block.args]
     active, trips = before[n:]
     operands = _of_taken(body.b, active, has_axis, size, [*before[:n], *captured])
-    batch = _batched(body.b, op.body.block, has_axis, size, operands)
-    after = [
-        _choice(body.b, active, body.b.value(batch.with_axis(y)), old)
-        for y, old in zip(op.last.values, before[:n], strict=True)
-    ]
-    still = body.b.and_(active, ask(body.b, after))
+    found = _for_active(body.b, op.body, active, has_axis, size, operands)
+    after = [_choice(body.b, active, y, old) for y, old in zip(found, before[:n], strict=True)]
+    still = body.b.and_(active, ask(body.b, after, active))
     blocks = [
         condition.end([any_left.ssa]),
         body.end(x.ssa for x in (*after, still, body.b.add(trips, body.b.cast(active, i32)))),
     ]
     loop = b.emit(WhileOp, [x.ssa for x in init], isolate_all(blocks, len(init)), op.most, *blocks)
     return [*map(b.value, loop.carries[:n]), b.value(loop.carries[n + 1])]
+
+
+def _for_active(
+    b: MirBuilder,
+    region: Region,
+    active: Value | None,
+    batched: Sequence[bool],
+    size: int,
+    values: Sequence[Value],
+) -> list[Value]:
+    """What a body yields for a batch; it prints for those that are active."""
+    if active is None or not with_effects(region.block.ops):
+        return _yielded(b, region.block, batched, size, values)
+    block = region.clone().detach_block(0)
+    print_where(block, TRUTH)
+    found = _yielded(b, block, [*batched, True], size, [*values, active])
+    clear(block)
+    return found

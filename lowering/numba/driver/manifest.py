@@ -147,7 +147,12 @@ class Program:
     updated: tuple[str, ...] = ()
     """Inputs and params that hold a result in the end."""
     repeatable: bool = True
-    """Whether a run may begin anew from within a while loop: none of these is written to before the last one ends."""
+    """
+    Whether a run may begin anew from within a while loop: none of these is written to before the last one ends, and
+    nothing is printed.
+    """
+    prints: bool = False
+    """Whether a kernel calls the function that prints."""
 
     @property
     def arguments(self) -> tuple[TensorSpec, ...]:

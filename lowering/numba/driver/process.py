@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.lowering import cache as disk_cache
-from xdsl_rlx.lowering.numba.driver import fast_call, scheduler
+from xdsl_rlx.lowering.numba.driver import debug_prints, fast_call, scheduler
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, WORD, CallBlock, CopyRow, PlanTable, PoolTable
 from xdsl_rlx.lowering.numba.driver.manifest import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
 from xdsl_rlx.lowering.numba.driver.phases import Tables, make_tables
@@ -339,13 +339,18 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPla
     plan.keep.append(constants)
     plan.set_base(BASE_ARENA, address(arena))
     plan.set_base(BASE_CONSTANTS, address(constants))
+    functions = [0] * len(blas_library.FUNCTIONS)
     if program.needs_blas:
         library = blas_library.provider()
-        functions = words(library.addresses)
-        plan.keep.append(functions)
-        plan.set_base(BASE_BLAS, address(functions))
+        functions = list(library.addresses)
         plan.set(PlanTable.GET_BLAS_THREADS, library.get_threads)
         plan.set(PlanTable.SET_BLAS_THREADS, library.set_threads)
+    if program.prints:
+        functions.append(debug_prints.address())
+    if program.needs_blas or program.prints:
+        table = words(functions)
+        plan.keep.append(table)
+        plan.set_base(BASE_BLAS, address(table))
     plan.set(PlanTable.PHASES, tables.rows)
     plan.set(PlanTable.PHASE_COUNT, tables.count)
     plan.set(PlanTable.PARALLEL, tables.parallel)

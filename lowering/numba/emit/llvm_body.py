@@ -16,10 +16,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import LAPACK_OPS, BlockGemmOp, CheckOp, GemmOp, LapackOp, PrefetchOp, ReturnOp
+from xdsl_rlx.dialects.lir import LAPACK_OPS, BlockGemmOp, CheckOp, DebugPrintOp, GemmOp, LapackOp, PrefetchOp, ReturnOp
 from xdsl_rlx.dialects.lir.bounds import buffers_written_by, constant_index, trip_count
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+from xdsl_rlx.lowering.numba.driver.debug_prints import describe
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
 from xdsl_rlx.lowering.numba.emit.llvm_apart import SMALL_BYTES, Given, is_apart, name_of_part
@@ -77,6 +79,8 @@ class LlvmBody(LlvmLines):
         self.nonnegative: set[SSAValue] = set()
         self.messages: dict[str, str] = {}
         """The texts of checks, with the names of the constants that hold them."""
+        self.texts: dict[str, str] = {}
+        """Other texts, with the names of the constants that hold them."""
         self.parts: dict[str, str] = {}
         """Functions that this one calls, by name."""
         self._buffers: dict[SSAValue, _Buffer] = {}
@@ -230,8 +234,10 @@ class LlvmBody(LlvmLines):
 
     def message(self, text: str) -> str:
         """The constant that holds the text of a check."""
-        digest = hashlib.sha256(f"{self.function}\n{text}".encode()).hexdigest()
-        return self.messages.setdefault(text, f"message_{digest[:16]}")
+        return self.messages.setdefault(text, f"message_{self._digest(text)}")
+
+    def _digest(self, text: str) -> str:
+        return hashlib.sha256(f"{self.function}\n{text}".encode()).hexdigest()[:16]
 
     def phi(self, type: Attribute, incoming: Sequence[tuple[str, str]]) -> str:
         pairs = ", ".join(f"[ {value}, %{label} ]" for value, label in incoming)
@@ -458,6 +464,23 @@ class LlvmBody(LlvmLines):
         callee = self.new_line(f"load ptr, ptr {entry}, align 8")
         self.emit(f"call void {callee}({', '.join(f'ptr {p}' for p in pointers)})")
 
+    def debug_print(self, op: Operation) -> None:
+        """Call the function behind those of the libraries with a description, and the addresses of buffers."""
+        assert isinstance(op, DebugPrintOp)
+        self.written.update(buffers_written_by(op))
+        types = [(DTYPE_NAMES[type_.element_type], type_.get_shape()) for type_ in op.shown]
+        text = describe(op.text.data, op.batch.value.data, op.when is not None, types)
+        name = self.texts.setdefault(text, f"text_{self._digest(text)}")
+        buffers = [self.names[x] for x in op.operands[1:]]
+        table = f"%s{len(self.allocas)}"
+        self.allocas.append(f"  {table} = alloca [{max(len(buffers), 1)} x ptr], align 8")
+        for number, buffer in enumerate(buffers):
+            place = self.line(f"getelementptr inbounds ptr, ptr {table}, i64 {number}")
+            self.emit(f"store ptr {buffer}, ptr {place}, align 8")
+        entry = self.line(f"getelementptr inbounds ptr, ptr %blas, i64 {len(BLAS_FUNCTIONS)}")
+        callee = self.new_line(f"load ptr, ptr {entry}, align 8")
+        self.emit(f"call void {callee}(ptr @{name}, ptr {table})")
+
     def extent(self, low: str, high: str) -> str:
         if low.isdigit() and high.isdigit():
             return str(int(high) - int(low))
@@ -497,6 +520,7 @@ _EMITTERS: dict[type[Operation], Callable[[LlvmBody, Operation], None]] = {
     BlockGemmOp: LlvmBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, LlvmBody.lapack),
     CheckOp: LlvmBody.check,
+    DebugPrintOp: LlvmBody.debug_print,
     PrefetchOp: LlvmBody.prefetch,
     ReturnOp: LlvmBody.ret,
     func.ReturnOp: LlvmBody.ret,

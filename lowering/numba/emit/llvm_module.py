@@ -237,5 +237,5 @@ def _kernel(kernel: KernelOp) -> _KernelText:
         *body.lines,
         "}\n",
     ]
-    own = "\n".join([*(_message(*named) for named in body.messages.items()), *wrapper, *lines])
+    own = "\n".join([*(_message(*named) for named in (*body.messages.items(), *body.texts.items())), *wrapper, *lines])
     return _KernelText(own, body.parts)

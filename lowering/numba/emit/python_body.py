@@ -28,6 +28,7 @@ from xdsl_rlx.dialects.lir import (
     LAPACK_OPS,
     BlockGemmOp,
     CheckOp,
+    DebugPrintOp,
     GemmOp,
     LapackOp,
     PrefetchOp,
@@ -35,6 +36,7 @@ from xdsl_rlx.dialects.lir import (
 )
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, is_contiguous, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.helpers import HELPER_NAMES
 from xdsl_rlx.lowering.numba.emit.lapack_calls import python_lapack
@@ -312,6 +314,12 @@ class PythonBody:
             return str(int(high) - int(low))
         return high if low == "0" else f"{high} - {low}"
 
+    def debug_print(self, op: Operation) -> None:
+        """PassFailedException: Numba has no print of arrays, and its threads run without the interpreter lock."""
+        raise PassFailedException(
+            f"{named(op)} has no form in a printed module: remove debug.print, or compile with the backend 'llvm'"
+        )
+
     def lapack(self, op: Operation) -> None:
         assert isinstance(op, LapackOp)
         self.emit(python_lapack(op, self.at))
@@ -328,6 +336,7 @@ _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
     scf.IfOp: PythonBody.branch,
     scf.WhileOp: PythonBody.while_loop,
     GemmOp: PythonBody.gemm,
+    DebugPrintOp: PythonBody.debug_print,
     PrefetchOp: PythonBody.nothing,
     BlockGemmOp: PythonBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, PythonBody.lapack),

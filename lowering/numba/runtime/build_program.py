@@ -88,6 +88,7 @@ class _Builder:
             if op.results:
                 self._place(op)
         assert program.arena_bytes is not None and program.alignment is not None
+        prints = any(isinstance(op, lir.DebugPrintOp) for op in module.walk())
         return Program(
             name=program.sym_name.data,
             inputs=tuple(_spec(op.buffer_name.data, op.result) for op in inputs),
@@ -102,8 +103,9 @@ class _Builder:
             constants=bytes(self.constants),
             schedule=tuple(self._schedule(program.body.block, [])),
             updated=tuple(op.buffer_name.data for op in (*inputs, *params) if op.donated is not None),
-            repeatable=self._is_repeatable(),
+            repeatable=not prints and self._is_repeatable(),
             needs_blas=any(type(op) in lir.LIBRARY_OPS for op in module.walk()),
+            prints=prints,
         )
 
     def _is_repeatable(self) -> bool:
