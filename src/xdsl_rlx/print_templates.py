@@ -93,8 +93,6 @@ class _Writer:
         try:
             value, name = self._formatter.get_field(field, self._args, self._kwargs)
         except (IndexError, KeyError, AttributeError, TypeError, ValueError) as error:
-            if isinstance(error, GraphError):
-                raise
             given = [*map(str, range(len(self._args))), *self._kwargs]
             raise GraphError(
                 f"debug.print: field {words}: expected one of the arguments {', '.join(given) or '(none given)'}, or "

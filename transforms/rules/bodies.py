@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import region_dce
 
+from xdsl_rlx.dialects.effects import remove_effects
 from xdsl_rlx.dialects.mir.bodies import clear, end_of, ops_of
 from xdsl_rlx.dialects.mir.branch import WhileOp
 from xdsl_rlx.dialects.mir.control import YieldOp
@@ -77,6 +78,7 @@ def pulled_back(
     Its arguments are `values`, of which those in `wrt` are some.
     """
     found = results_of(source, values, body.b)
+    remove_effects(body.block)
     ops = list(body.block.ops)
     seeds = add_seeds(body.b, [body.b.value(y) for y in found], cotangents)
     return pull_back(body.b, ops, seeds, wrt)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.effects import remove_effects
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.bodies import isolate
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
@@ -144,6 +145,7 @@ class Reverse:
         self.stand_ins = Block(arg_types=[x.type for x in op.init])
         xs = [draft.element(x) for x in op.xs]
         self.env = draft.copy(op, self.stand_ins.args, xs)
+        remove_effects(draft.block)
         self.forward = list(draft.block.ops)
         self._captured = list(dict.fromkeys(x for x in op.captured if has_derivative(x)))
         sums = [draft.carry(b.zeros_like(x).ssa) for x in self._captured]
@@ -232,6 +234,9 @@ def scan_vmap(op: ScanOp, b: MirBuilder, batched: Sequence[bool], size: int, *op
         draft.drop()
     yielded = op.last.values
     after = [batch.with_axis(y) if i in carries else batch.values[y] for i, y in enumerate(yielded[:n])]
-    scan = draft.finish(b, after, [batch.with_axis(y) for y in yielded[n:]])
+    scan = draft.finish(b, after, [batch.values[y] for y in yielded[n:]])
     values = [b.value(x) if i in carries else lift(b, b.value(x), size) for i, x in enumerate(scan.carries)]
-    return [*values, *(move_axis(b, b.value(y), 1, 0) for y in scan.ys)]
+    for y, stack in zip(yielded[n:], scan.ys, strict=True):
+        own = b.value(stack)
+        values.append(move_axis(b, own, 1, 0) if y in batch.batched else lift(b, own, size))
+    return values
