@@ -14,8 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.effects import has_effects
-from xdsl_rlx.transforms.dead_ops import is_dead, remove_dead
+from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.residuals import PRICE, computed_again, forward_pass, kept_ops
 from xdsl_rlx.transforms.signature import Signature, graph_of
@@ -74,22 +73,19 @@ class MirPartitionPass(ModulePass):
         graph.rename(f"{stem}_{part}")
         if part is Part.FORWARD:
             graph.set_outputs([*halves.results, *halves.residuals])
-            _erase_effects(graph, halves.backward)
+            _erase_unread(graph, halves.backward)
         else:
             halves.make_backward()
-            _erase_effects(graph, halves.forward)
+            _erase_unread(graph, halves.forward)
         remove_dead(graph.func.body, PatternRewriterListener())
         graph.drop_unused(halves.seeds if part is Part.FORWARD else {a.name for a in graph.arguments})
 
 
-def _erase_effects(graph: Signature, half: Sequence[Operation]) -> None:
-    """Erase the ops of the other half that would stay for their effects, with what reads them there."""
+def _erase_unread(graph: Signature, half: Sequence[Operation]) -> None:
+    """Erase the ops of the other half that nothing reads: some would stay for their effects."""
     there = {*half}
     for op in reversed(list(graph.block.ops)):
-        if op in there and has_effects(op) and not any(result.first_use for result in op.results):
-            op.detach()
-            op.erase()
-        elif op in there and is_dead(op):
+        if op in there and not any(result.first_use for result in op.results):
             op.detach()
             op.erase()
 

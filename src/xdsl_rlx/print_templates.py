@@ -106,8 +106,10 @@ class _Writer:
         count = len(self.values)
         text = self.text(spec)
         if len(self.values) > count:
-            raise GraphError(f"debug.print: field {words}: expected widths and precisions known at trace time, got a "
-                             "traced value; pass a Python number")
+            raise GraphError(
+                f"debug.print: field {words}: expected widths and precisions known at trace time, got a "
+                "traced value; pass a Python number"
+            )
         return text.format()
 
     def _shown(self, value: Any, spec: str, conversion: str | None, words: str) -> str:
@@ -142,8 +144,8 @@ class _Writer:
             except (TypeError, ValueError) as error:
                 raise GraphError(
                     f"debug.print: field {words}: expected a format for an array of shape {value.shape} and dtype "
-                    f"{value.dtype.name}, got {spec!r} ({error}); formats of numbers are for arrays of rank 0: write {{}}, "
-                    "or index the array"
+                    f"{value.dtype.name}, got {spec!r} ({error}); formats of numbers are for arrays of rank 0: write "
+                    "{}, or index the array"
                 ) from None
         self.values.append(value)
         return f"{{{len(self.values) - 1}{piece}}}"
