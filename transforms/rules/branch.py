@@ -262,6 +262,8 @@ def _of_taken(
 
     With `prints`, the last value stays as it is.
     """
+    if not size:
+        return list(values)
     if prints:
         return [*_of_taken(b, taken, batched[:-1], size, values[:-1]), values[-1]]
     position = b.iota(size, 0, i32)

@@ -44,3 +44,36 @@ func.func @sums(%x: tensor<3x3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3x
   %2 = mir.reduce_sum %x axes [1] keep_dim : (tensor<3x3xf32>) -> tensor<3x1xf32>
   func.return %0, %1, %2 : tensor<3xf32>, tensor<3xf32>, tensor<3x1xf32>
 }
+
+// -----
+
+// Effects stay, each for itself, with the ops around them that nothing reads.
+// CHECK-LABEL: func.func @effects(%x: tensor<3xf32>) {
+// CHECK-NEXT: mir.debug_print "{0}" inputs(%x : tensor<3xf32>)
+// CHECK-NEXT: mir.debug_print "{0}" inputs(%x : tensor<3xf32>)
+// CHECK-NEXT: %0 = mir.scan 3 captured(%x : tensor<3xf32>) -> () stacked(tensor<3x3xf32>) {
+// CHECK-NEXT: ^bb0(%a: tensor<3xf32>):
+// CHECK-NEXT: mir.debug_print "a"
+// CHECK-NEXT: mir.yield %a : tensor<3xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %1 = mir.scan 3 captured(%x : tensor<3xf32>) -> () stacked(tensor<3x3xf32>) {
+// CHECK-NEXT: ^bb0(%a: tensor<3xf32>):
+// CHECK-NEXT: mir.debug_print "a"
+// CHECK-NEXT: mir.yield %a : tensor<3xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return
+func.func @effects(%x: tensor<3xf32>) {
+  mir.debug_print "{0}" inputs(%x : tensor<3xf32>)
+  mir.debug_print "{0}" inputs(%x : tensor<3xf32>)
+  %0 = mir.scan 3 captured(%x : tensor<3xf32>) -> () stacked(tensor<3x3xf32>) {
+  ^bb0(%a: tensor<3xf32>):
+    mir.debug_print "a"
+    mir.yield %a : tensor<3xf32>
+  }
+  %1 = mir.scan 3 captured(%x : tensor<3xf32>) -> () stacked(tensor<3x3xf32>) {
+  ^bb0(%a: tensor<3xf32>):
+    mir.debug_print "a"
+    mir.yield %a : tensor<3xf32>
+  }
+  func.return
+}

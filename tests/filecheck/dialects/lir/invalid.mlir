@@ -599,3 +599,27 @@ builtin.module {
     %w = lir.param "w" copied_back : memref<6xf32>
   }
 }
+
+// -----
+
+// CHECK: expected buffers with the same 1 batch axes, got memref<3xf32>, memref<2xf32>
+lir.kernel @k(%x: memref<3xf32>, %y: memref<2xf32>, %c: memref<1xi8>, %lo: index, %hi: index) {
+  lir.debug_print "{0} {1}" batch 1 to %c : memref<1xi8> buffers(%x, %y : memref<3xf32>, memref<2xf32>)
+  lir.return
+}
+
+// -----
+
+// CHECK: expected a contiguous buffer, got memref<3x2xf32, strided<[1, 3]>>
+lir.kernel @k(%x: memref<3x2xf32, strided<[1, 3]>>, %c: memref<1xi8>, %lo: index, %hi: index) {
+  lir.debug_print "{0}" batch 0 to %c : memref<1xi8> buffers(%x : memref<3x2xf32, strided<[1, 3]>>)
+  lir.return
+}
+
+// -----
+
+// CHECK: expected an i1 for each example, got memref<3xf32>
+lir.kernel @k(%x: memref<3xf32>, %c: memref<1xi8>, %lo: index, %hi: index) {
+  lir.debug_print "{0}" batch 1 to %c : memref<1xi8> buffers(%x : memref<3xf32>) when %x : memref<3xf32>
+  lir.return
+}

@@ -97,3 +97,14 @@ lir.kernel @ahead(%o: memref<32x16xf32>, %lo: index, %hi: index) {
 // GENERIC: "lir.launch"(%{{.*}}) <{kernel = @k, extent = 16 : i64, chunk = 4 : i64, operandSegmentSizes = array<i32: 2, 1>}>
 // GENERIC: "lir.gemm"(%{{.*}}) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0, 0>}>
 // GENERIC: "lir.gemm"(%{{.*}}) <{accumulate, operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0, 0>}>
+
+// CHECK-LABEL: lir.kernel @print(%x: memref<3x2xf32>, %p: memref<3xi1>, %console: memref<1xi8>, %lo: index, %hi: index) {
+// CHECK-NEXT: lir.debug_print "{0}" batch 1 to %console : memref<1xi8> buffers(%x : memref<3x2xf32>) when %p : memref<3xi1>
+// CHECK-NEXT: lir.debug_print "end" batch 0 to %console : memref<1xi8>
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @print(%x: memref<3x2xf32>, %p: memref<3xi1>, %console: memref<1xi8>, %lo: index, %hi: index) {
+  lir.debug_print "{0}" batch 1 to %console : memref<1xi8> buffers(%x : memref<3x2xf32>) when %p : memref<3xi1>
+  lir.debug_print "end" batch 0 to %console : memref<1xi8>
+  lir.return
+}
