@@ -187,7 +187,7 @@ GROUPS = (
     Group(
         "Debugging",
         "See [Debug a model](howto/debug.md).",
-        ("debug.check_nans", "NanError", "eager", "debug.breakpoint"),
+        ("debug.print", "debug.check_nans", "NanError", "eager", "debug.breakpoint"),
     ),
     Group(
         "Inspection and profiling",
