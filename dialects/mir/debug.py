@@ -1,4 +1,4 @@
-"""`mir.debug_print`: an op with an effect. What keeps effects in order is in `dialects/effects.py`."""
+"""`mir.debug_print`, an op with an effect; `dialects/effects.py` keeps effects in order."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class DebugPrintOp(IRDLOperation):
     """
     Print `text`, a format string of `str.format` whose fields are the numbers of `inputs`: `"x = {0:.3f}"`.
 
-    With `batch n`, the first n axes of all operands are batch axes: an example is printed after the other. With `when`,
-    those examples are printed for which it is true. It has no results; its effect keeps its place among other effects.
+    With `batch n`, the first n axes of all operands are batch axes, and each example is printed, in order. With `when`,
+    only examples for which it is true are printed. It has no results; its effect keeps its place among other effects.
     """
 
     name = "mir.debug_print"

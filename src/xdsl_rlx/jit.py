@@ -305,7 +305,7 @@ def _scalars(
     compiled: CompiledGraph, inputs: Sequence[str], donate: Mapping[str, int]
 ) -> Iterator[tuple[int, np.dtype[Any]]]:
     """The numbers and dtypes of the operands that may be given as numbers: a donated one is written to."""
-    from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
+    from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 
     specs = {spec.name: spec for spec in compiled.program.arguments}
     for number, name in enumerate(inputs):

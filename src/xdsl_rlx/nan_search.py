@@ -23,7 +23,7 @@ from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
+from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 from xdsl_rlx.passes import lower_hir
 from xdsl_rlx.transforms.signature import KIND, NAME
 

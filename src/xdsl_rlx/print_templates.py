@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.lowering.numba.driver.debug_prints import formatted
-from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
+from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 
 _CONTAINERS = {tuple: "()", list: "[]"}
 

@@ -57,7 +57,7 @@ class Forward:
     """The forward pass; it saves the residuals for `backward`."""
 
     def __init__(self, compiled: CompiledGraph, residuals: int):
-        from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
+        from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
         from xdsl_rlx.lowering.numba.runtime.compiled_graph import named_results
 
         self.compiled = compiled

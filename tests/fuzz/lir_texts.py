@@ -20,8 +20,8 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.groups import group_launches
+from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
-from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
 
 Array = np.ndarray[Any, Any]
 

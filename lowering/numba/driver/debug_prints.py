@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
+
 Array = NDArray[Any]
 
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
@@ -55,8 +57,6 @@ def _print(description: int, arrays: int) -> None:
 
 def _array(place: int, name: str, shape: Sequence[int]) -> Array:
     """A copy: the memory is used again when the call has returned."""
-    from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
-
     dtype = dtype_of(name)
     size = prod(shape) * dtype.itemsize
     found = np.empty(shape, dtype)

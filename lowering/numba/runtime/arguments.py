@@ -1,7 +1,6 @@
 """Turning what a caller passes into arrays that machine code can read or write, or saying what is wrong with it.
 No pointers and no runs here."""
 
-from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -9,43 +8,20 @@ from numpy.typing import NDArray
 
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.lowering.numba.driver.dtypes import DTYPES, dtype_of
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError
 
-_DTYPES = {
-    "f64": np.float64,
-    "f32": np.float32,
-    "f16": np.float16,
-    "i64": np.int64,
-    "i32": np.int32,
-    "u32": np.uint32,
-    "i16": np.int16,
-    "i8": np.int8,
-    "u8": np.uint8,
-    "i1": np.bool_,
-    "c64": np.complex64,
-    "c128": np.complex128,
-}
 _PLAIN = (bool, int, float, complex, list, tuple, np.generic)
 """Numbers and lists of them: of these another dtype is converted where no value changes."""
 
 _INTEGERS = ("i64", "i32", "u32", "i16", "i8", "u8")
 
 
-@cache
-def dtype_of(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of an IR dtype."""
-    if name == "bf16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(_DTYPES[name])
-
-
 def describe(array: NDArray[Any]) -> str:
     """An array's type in the notation of `TensorSpec`, with the byte order if that is not the machine's."""
     native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
-    short = next((name for name, dtype in _DTYPES.items() if native == dtype), native.name)
+    short = next((name for name, dtype in DTYPES.items() if native == dtype), native.name)
     short = "bf16" if short == "bfloat16" else short
     order = "" if array.dtype.isnative else f"{'big' if array.dtype.byteorder == '>' else 'little'}-endian "
     return f"{order}{short}[{', '.join(map(str, array.shape))}]"

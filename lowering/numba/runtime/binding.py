@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
 from xdsl_rlx.lowering.numba.driver.layout import (
     CACHE_LINE,
@@ -41,7 +42,7 @@ from xdsl_rlx.lowering.numba.driver.process import (
     words,
 )
 from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
-from xdsl_rlx.lowering.numba.runtime.arguments import check_out, check_updated, dtype_of, to_array
+from xdsl_rlx.lowering.numba.runtime.arguments import check_out, check_updated, to_array
 from xdsl_rlx.lowering.numba.runtime.overlaps import CallBuffer, Use, outputs_in_arguments
 from xdsl_rlx.lowering.numba.runtime.results import Results, touch
 from xdsl_rlx.lowering.numba.runtime.weights import Weights

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, KEPT_COUNT, KeptRow, PythonObject
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
 from xdsl_rlx.lowering.numba.driver.primitives import peek32
 from xdsl_rlx.lowering.numba.driver.process import Words, address, words
 from xdsl_rlx.lowering.numba.machine.workers import on_all_cores
-from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of
 
 KEPT_BYTES = 1 << 18
 """Results from this size on are kept: the C library gives smaller ones memory that the process has."""

@@ -9,9 +9,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, ITEM_SIZES, ScheduledLaunch, TensorSpec
 from xdsl_rlx.lowering.numba.runtime import binding
-from xdsl_rlx.lowering.numba.runtime.arguments import dtype_of, to_array
+from xdsl_rlx.lowering.numba.runtime.arguments import to_array
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, RlxError
 
 X = np.arange(8, dtype=np.float32)
