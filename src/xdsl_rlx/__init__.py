@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xdsl_rlx.forks import at_fork
 
 if TYPE_CHECKING:
-    from xdsl_rlx import debug, init, nn, optim, random, special, tree
+    from xdsl_rlx import debug, init, nn, optim, random, solvers, special, tree
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.checkpoint import CheckpointError, load, load_gguf, metadata, save
     from xdsl_rlx.compiling import (
@@ -186,6 +186,7 @@ __all__ = [
     "select_outputs",
     "setdiff1d",
     "softmax_cross_entropy",
+    "solvers",
     "special",
     "switch",
     "trace",
@@ -290,7 +291,7 @@ _HOMES = {
 }
 
 
-_MODULES = ("debug", "init", "nn", "optim", "random", "special", "tree")
+_MODULES = ("debug", "init", "nn", "optim", "random", "solvers", "special", "tree")
 
 _LATE = (
     "xdsl_rlx.dialects.lir.schedule",

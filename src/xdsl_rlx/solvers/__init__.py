@@ -1,0 +1,10 @@
+"""Solvers of linear and nonlinear systems as compiled loops on trees, with implicit derivatives."""
+
+from xdsl_rlx.solvers.linear import bicgstab, cg, custom_linear_solve, gmres
+
+__all__ = [
+    "bicgstab",
+    "cg",
+    "custom_linear_solve",
+    "gmres",
+]
