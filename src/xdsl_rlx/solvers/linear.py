@@ -70,8 +70,7 @@ def implicit_linear_solve(
         """The gradient of `-y . A x` by what `A` captures."""
         if not constants:
             return ()
-        found = vjp(lambda some: matvec.function(some, x))((constants,), tree_map(np.negative, y))[1][0]
-        return found
+        return vjp(lambda some: matvec.function(some, x))((constants,), tree_map(np.negative, y))[1][0]
 
     further = (forward.captured, backward.captured)
     if transpose is None and not symmetric:
@@ -146,7 +145,7 @@ def custom_linear_solve(
         builder,
         closed(builder, checked, b),
         b,
-        (),
+        tree_map(np.zeros_like, b),
         with_info(solve),
         None if transpose_solve is None else with_info(transpose_solve),
         symmetric,
@@ -291,9 +290,14 @@ def _on_vectors(name: str, argument: str, A: Any, unknowns: Unknowns) -> Matvec:
     return product
 
 
-def _info(k: Any, residual: Any, near: Any) -> Any:
-    """0 for convergence, -1 for a residual that is no number, else the number of iterations."""
-    return np.where(residual <= near, 0, np.where(np.isfinite(residual), np.maximum(k, 1), -1))
+def _ended(x: Any, start: Any, k: Any, residual: Any, near: Any) -> tuple[Any, Any]:
+    """
+    The solution and its information: 0 for convergence, -1 for a breakdown, else the number of iterations.
+
+    The solution is NaN where the first residual is not finite.
+    """
+    info = np.where(np.isfinite(residual), np.where(residual <= near, 0, np.maximum(k, 1)), -1)
+    return np.where(np.isfinite(start), x, np.nan), info
 
 
 def _cg(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec) -> tuple[Any, Any]:
@@ -308,17 +312,20 @@ def _cg(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec) -> tu
     def body(carry: Any) -> Any:
         k, x, r, p, gamma, _ = carry
         along = matvec(p)
-        curvature = np.vdot(p, along).real if kind_of(p) == "c" else np.dot(p, along)
+        curvature = _inner(p, along)
         flat = curvature == 0
         alpha = np.where(flat, 0, gamma / np.where(flat, 1, curvature))
-        x, r = x + alpha * p, r - alpha * along
+        r = r - alpha * along
+        residual = np.where(flat, np.nan, norm(r))
+        # a breakdown leaves the last iterate
+        x = np.where(residual < np.inf, x + alpha * p, x)
         z = M(r)
         after = _inner(r, z)
-        p = z + after / gamma * p
-        return k + 1, x, r, p, after, np.where(flat, np.nan, norm(r))
+        return k + 1, x, r, z + after / gamma * p, after, residual
 
-    k, x, _, _, _, residual = while_loop(test, body, (np.int64(0), x0, r, z, _inner(r, z), norm(r)))
-    return x, _info(k, residual, near)
+    start = norm(r)
+    k, x, _, _, _, residual = while_loop(test, body, (np.int64(0), x0, r, z, _inner(r, z), start))
+    return _ended(x, start, k, residual, near)
 
 
 def _inner(x: Any, y: Any) -> Any:
@@ -355,9 +362,10 @@ def _bicgstab(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec)
         return k + 1, x, r, residual, alpha, omega, after, p, q
 
     nothing = np.zeros_like(shadow)
-    start = (np.int64(0), x0, shadow, norm(shadow), one, one, one, nothing, nothing)
-    k, x, _, residual, *_ = while_loop(test, body, start)
-    return x, _info(k, residual, near)
+    start = norm(shadow)
+    first = (np.int64(0), x0, shadow, start, one, one, one, nothing, nothing)
+    k, x, _, residual, *_ = while_loop(test, body, first)
+    return _ended(x, start, k, residual, near)
 
 
 def _gmres(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec, restart: int) -> tuple[Any, Any]:
@@ -403,7 +411,10 @@ def _gmres(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec, re
         basis = np.where(numbers[:, None] == 0, r / size, 0)
         k, _, basis, rotations, triangle = while_loop(test, body, (np.int64(0), size, basis, eye, eye[:m, :m]))
         right = np.where(numbers[:m] < k, size * rotations[:m, 0], 0)
-        y = function("triangular_solve")(triangle, right, lower=True, transpose=True)
+        if kind_of(triangle) == "c":
+            y = function("dense_solve")(triangle.T, right)
+        else:
+            y = function("triangular_solve")(triangle, right, lower=True, transpose=True)
         moved = x + M(y @ basis[:m])
         r = b - matvec(moved)
         size = norm(r)
@@ -414,8 +425,9 @@ def _gmres(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec, re
         return (residual > near) & (residual < np.inf) & (number < limit)
 
     r = b - matvec(x0)
-    number, x, _, residual = while_loop(test, cycle, (np.int64(0), x0, r, norm(r)))
-    return x, _info(number, residual, near)
+    start = norm(r)
+    number, x, _, residual = while_loop(test, cycle, (np.int64(0), x0, r, start))
+    return _ended(x, start, number, residual, near)
 
 
 def _with_row(matrix: Any, row: Any, number: Any) -> Any:

@@ -1,0 +1,137 @@
+"""Iterative solvers of linear systems beside direct ones: values, derivatives of both modes, batches, breakdowns."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import oracle
+import pytest
+from numerics import jaxpr
+
+import xdsl_rlx as rlx
+
+RNG = np.random.default_rng(0)
+N = 5
+B = RNG.normal(size=(N, N))
+SYMMETRIC, GENERAL = B @ B.T / N + np.eye(N), np.eye(N) * 3 + B / 2
+RIGHT, ALONG = RNG.normal(size=N), RNG.normal(size=N)
+NAMES = ("cg", "bicgstab", "gmres")
+near: Callable[..., Any] = lambda found, expected, tol=1e-9: np.testing.assert_allclose(found, expected, tol, tol)
+
+
+def evaluated(function: Callable[..., Any], *arrays: Any) -> list[Any]:
+    return list(oracle.evaluate(rlx.lower_hir(rlx.trace(function, *arrays)).module, *arrays))
+
+
+def matrix_of(name: str) -> Any:
+    return SYMMETRIC if name == "cg" else GENERAL
+
+
+def loss(solve: Callable[..., Any], w: Any, b: Any) -> Any:
+    """A system of trees, of which the operator captures what it is made of."""
+
+    def product(x: Any) -> Any:
+        top, (low,) = x["a"], x["b"]
+        return {"a": w[:2, :2] @ top + w[:2, 2:] @ low, "b": (w[2:, :2] @ top + w[2:, 2:] @ low,)}
+
+    x = solve(product, {"a": b[:2], "b": (b[2:],)})
+    return (x["a"] ** 3).sum() + (x["b"][0] ** 2).sum() * b[0]
+
+
+def theirs(w: Any, b: Any) -> Any:
+    x = jnp.linalg.solve(w, b)
+    return (x[:2] ** 3).sum() + (x[2:] ** 2).sum() * b[0]
+
+
+def check_derivatives(solve: Callable[..., Any], w: Any) -> None:
+    def ours(w: Any, b: Any) -> Any:
+        return loss(solve, w, b)
+
+    def both(w: Any, b: Any, v: Any) -> Any:
+        (value, slopes), (tangent, second) = rlx.jvp(rlx.value_and_grad(ours, (0, 1)))((w, b), (w * w, v))
+        return value, *slopes, tangent, *second
+
+    def expected(w: Any, b: Any, v: Any) -> Any:
+        (value, slopes), (tangent, second) = jax.jvp(jax.value_and_grad(theirs, (0, 1)), (w, b), (w * w, v))
+        return value, *slopes, tangent, *second
+
+    arrays = w, RIGHT, ALONG
+    for one, other in zip(evaluated(both, *arrays), jaxpr.evaluate(expected, *arrays), strict=True):
+        near(one, other)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_derivatives_are_those_of_a_direct_solver(name: str) -> None:
+    w = matrix_of(name)
+    check_derivatives(lambda a, b: getattr(rlx.solvers, name)(a, b, tol=1e-13)[0], w)
+
+
+def test_custom_linear_solve_takes_any_solver() -> None:
+    def dense(matvec: Any, b: Any) -> Any:
+        vector, unravel = rlx.tree.ravel(b)
+        columns = rlx.jacfwd(lambda x: rlx.tree.ravel(matvec(unravel(x)))[0])(vector)
+        return unravel(np.linalg.solve(columns, vector))
+
+    def richardson(matvec: Any, b: Any) -> Any:
+        """Without a derivative of its own."""
+        step = lambda x: rlx.tree.map(lambda p, q, r: p + 0.3 * (q - r), x, b, matvec(x))
+        zeros = rlx.tree.map(np.zeros_like, b)
+        return rlx.while_loop(lambda c: c[0] < 80, lambda c: (c[0] + 1, step(c[1])), (np.int32(0), zeros))[1]
+
+    check_derivatives(lambda a, b: rlx.solvers.custom_linear_solve(a, b, dense), GENERAL)
+    check_derivatives(lambda a, b: rlx.solvers.custom_linear_solve(a, b, richardson, richardson), GENERAL)
+    with_aux = evaluated(lambda w, b: rlx.solvers.custom_linear_solve(lambda x: w @ x, b, lambda f, b: (np.linalg.solve(w, b), b.sum()), symmetric=True, has_aux=True), SYMMETRIC, RIGHT)
+    near(with_aux[0], np.linalg.solve(SYMMETRIC, RIGHT))
+    near(with_aux[1], RIGHT.sum())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_compiled_batches_converge_one_by_one(name: str) -> None:
+    """Among them a right side of zeros, and one with NaN, which ends at once."""
+    solve, w = getattr(rlx.solvers, name), matrix_of(name)
+    matrices = np.stack([w, w + np.eye(N), w * 2, w])
+    rights = np.stack([RIGHT, 0 * RIGHT, ALONG, RIGHT * np.nan])
+    x, info = rlx.compile(rlx.vmap(lambda a, b: solve(a, b, tol=1e-12)))(matrices, rights)
+    near(x[:3], np.linalg.solve(matrices[:3], rights[:3, :, None])[..., 0])
+    assert np.isnan(x[3]).all() and info.tolist() == [0, 0, 0, -1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_corner_cases(name: str) -> None:
+    solve, w = getattr(rlx.solvers, name), matrix_of(name)
+
+    def run(a: Any, b: Any, **options: Any) -> tuple[Any, int]:
+        x, info = evaluated(lambda a, b: solve(a, b, **options), a, b)
+        assert x.dtype == b.dtype
+        return x, int(info)
+
+    x, info = run(w.astype(np.float32), RIGHT.astype(np.float32), tol=1e-6)
+    near(x, np.linalg.solve(w, RIGHT), 1e-5)
+    assert info == 0
+    assert run(w[:0, :0], RIGHT[:0])[1] == 0
+    near(run(w[:1, :1], RIGHT[:1])[0], RIGHT[:1] / w[0, 0])
+    x, info = run(0 * w, RIGHT)
+    assert info != 0 and np.isfinite(x).all()
+    assert run(w, RIGHT * np.inf)[1] == -1
+    few = {"restart": 2} if name == "gmres" else {}
+    assert run(w, RIGHT, maxiter=1, tol=1e-12, **few)[1] == 1
+    near(run(w, RIGHT, tol=1e-12, x0=RIGHT, M=np.diag(1 / np.diag(w)), **few)[0], np.linalg.solve(w, RIGHT))
+    assert run(w, RIGHT, x0=np.linalg.solve(w, RIGHT), maxiter=0)[1] == 0
+    turned = w + 1j * (B - B.T) / 3
+    near(run(turned, RIGHT + 1j * ALONG, tol=1e-12)[0], np.linalg.solve(turned, RIGHT + 1j * ALONG))
+
+
+def test_messages_name_the_argument() -> None:
+    cases: list[tuple[Callable[[], Any], str]] = [
+        (lambda: rlx.solvers.cg(np.ones((2, 3)), RIGHT), r"cg: A: expected a square matrix or a function, got shape"),
+        (lambda: rlx.solvers.gmres(lambda x: x[:2], RIGHT), r"gmres: the result of A: expected shape \[5\] like b"),
+        (lambda: rlx.solvers.cg(lambda x: (x, x), RIGHT), r"cg: the result of A: expected a tree"),
+        (lambda: rlx.solvers.gmres(GENERAL, RIGHT, restart=0), r"gmres: restart: expected an integer of at least 1"),
+        (lambda: rlx.solvers.cg(SYMMETRIC, "b"), r"b: expected an array, got 'b'"),
+        (lambda: rlx.solvers.custom_linear_solve(3, RIGHT, np.multiply), r"matvec: expected a function, got 3"),
+    ]
+    for call, message in cases:
+        with pytest.raises(rlx.GraphError, match=message):
+            call()
