@@ -140,6 +140,7 @@ class _WithRules(ABC):
         if not callable(fun):  # pyright: ignore[reportUnnecessaryComparison]
             raise GraphTypeError(f"{self._what}: expected a function, got {shown(fun)}")
         self.fun = fun
+        self.nested = NESTED
         self.nondiff_argnums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
         update_wrapper(self, fun)
 
@@ -185,7 +186,7 @@ class _WithRules(ABC):
             alike = len(one.given) == len(leaves) and all(map(_same, one.given, leaves))
             if alike and one.result is not _NOTHING:
                 return one.result
-        if len(active) >= NESTED:
+        if len(active) >= self.nested:
             return self.fun(*values)
         results: list[_Leaves] = []
 
@@ -241,6 +242,26 @@ class _WithRules(ABC):
             raise GraphError(f"{self._name}: expected {what}, got {shown(found)}")
         return found
 
+    def _pushed(
+        self,
+        builder: MirBuilder,
+        given: _Leaves,
+        fixed: list[Any],
+        results: list[_Leaves],
+        jvp: Callable[..., Any],
+    ) -> Callable[..., tuple[Value, ...]]:
+        """The rule of forward mode, of values: the tangents of the results."""
+
+        def pushed(*inner: Value) -> tuple[Value, ...]:
+            values, moved = inner[: len(given.moving)], inner[len(given.moving) :]
+            with _tracing_rule(_Rule(self)):
+                found = jvp(*fixed, given.tree(values), given.derivatives(builder, moved))
+            out, tangents = self._pair("the jvp to return a pair (results, tangents of the results)", found)
+            self._check_like("the jvp", out, results[0])
+            return tuple(results[0].read(builder, tangents, f"{self._name}: the tangent that the jvp returns"))
+
+        return pushed
+
     def _check_like(self, what: str, found: Tree, results: _Leaves) -> None:
         """GraphError unless a rule returns results of the structure of those of the function."""
         if (spec := flatten(found)[1]) != results.spec:
@@ -253,6 +274,7 @@ class CustomVjp(_WithRules):
     _what = "custom_vjp"
     _fwd: Callable[..., Any] | None = None
     _bwd: Callable[..., Any] | None = None
+    _jvp: Callable[..., Any] | None = None
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """
@@ -263,6 +285,15 @@ class CustomVjp(_WithRules):
         floats are zeros.
         """
         self._fwd, self._bwd = fwd, bwd
+
+    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
+        """
+        Set a rule of forward mode beside that of reverse mode, as by `CustomJvp.defjvp`; return `jvp`.
+
+        Without it forward mode transposes the other rule, which has to be linear in the cotangents.
+        """
+        self._jvp = jvp
+        return jvp
 
     def _emitted(
         self,
@@ -300,7 +331,8 @@ class CustomVjp(_WithRules):
                 given.read(builder, tuple(found), f"{self._name}: the cotangent that bwd returns for argument")
             )
 
-        return builder.custom_fn(forward, *given.values, vjp=backward)
+        pushed = None if self._jvp is None else self._pushed(builder, given, fixed, results, self._jvp)
+        return builder.custom_fn(forward, *given.values, vjp=backward, jvp=pushed)
 
 
 class CustomJvp(_WithRules):
@@ -357,14 +389,7 @@ class CustomJvp(_WithRules):
         if jvp is None:
             raise GraphError(f"{self._name}: no rule is defined for this custom_jvp function; call defjvp or defjvps")
 
-        def pushed(*inner: Value) -> tuple[Value, ...]:
-            values, moved = inner[: len(given.moving)], inner[len(given.moving) :]
-            with _tracing_rule(_Rule(self)):
-                found = jvp(*fixed, given.tree(values), given.derivatives(builder, moved))
-            out, tangents = self._pair("the jvp to return a pair (results, tangents of the results)", found)
-            self._check_like("the jvp", out, results[0])
-            return tuple(results[0].read(builder, tangents, f"{self._name}: the tangent that the jvp returns"))
-
+        pushed = self._pushed(builder, given, fixed, results, jvp)
         return builder.custom_fn(forward, *given.values, jvp=pushed)
 
 

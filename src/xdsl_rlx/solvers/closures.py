@@ -110,6 +110,13 @@ class Unknowns:
         return int(self.vector.shape[0])
 
 
+def builder_for(*trees: Tree) -> MirBuilder:
+    """Return the builder of a call of a composite, which is always traced."""
+    builder = builder_of(*trees)
+    assert builder is not None
+    return builder
+
+
 def norm(x: Any) -> Any:
     """Return the Euclidean norm of a vector, whose derivative at 0 is 0."""
     from xdsl_rlx.op_functions import function

@@ -18,11 +18,13 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.indexing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from xdsl_rlx.nn.arguments import check_integer, kind_of
 from xdsl_rlx.op_functions import function
-from xdsl_rlx.solvers.closures import Closed, Unknowns, check_function, closed, norm, squared
-from xdsl_rlx.tracing import builder_of
+from xdsl_rlx.solvers.closures import Closed, Unknowns, builder_for, check_function, closed, norm, squared
 from xdsl_rlx.tree import Tree, map as tree_map
 from xdsl_rlx.tree_control import while_loop
 from xdsl_rlx.tree_functions import jvp, vjp
+
+ORDERS = 4
+"""How often the rule of a solution is traced inside of itself: forward mode, which transposes the rule, needs two."""
 
 Matvec = Callable[[Any], Any]
 Solve = Callable[[Matvec, Any, Any], tuple[Any, Any]]
@@ -90,6 +92,7 @@ def implicit_linear_solve(
         return by_tangents(False, matvec.captured, further, b, x0)
 
     solved = custom_vjp(run, (0,))
+    solved.nested = ORDERS
 
     def fwd(turned: bool, constants: Any, further: Any, b: Tree, x0: Tree) -> tuple[Any, Any]:
         found = solved(turned, constants, further, b, x0)
@@ -126,7 +129,7 @@ def custom_linear_solve(
     """
     check_function("custom_linear_solve: matvec", matvec)
     check_function("custom_linear_solve: solve", solve)
-    builder = _builder(b)
+    builder = builder_for(b)
     unknowns = Unknowns.of(builder, b, "b")
     b = unknowns.unravel(unknowns.vector)
 
@@ -226,12 +229,6 @@ def gmres(
     return _solved("gmres", run, A, b, x0, tol, atol, maxiter, M, symmetric=False)
 
 
-def _builder(*trees: Tree) -> MirBuilder:
-    builder = builder_of(*trees)
-    assert builder is not None
-    return builder
-
-
 def _solved(
     name: str,
     run: Callable[..., tuple[Any, Any]],
@@ -247,7 +244,7 @@ def _solved(
     """The solution of a system with implicit derivatives; `run` works on vectors."""
     if maxiter is not None:
         check_integer(name, "maxiter", maxiter, 0)
-    builder = _builder(A, b)
+    builder = builder_for(A, b)
     unknowns = Unknowns.of(builder, b, "b")
     if not unknowns.count:
         return unknowns.unravel(unknowns.vector), builder.constant(np.int64(0))
