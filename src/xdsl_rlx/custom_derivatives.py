@@ -25,14 +25,14 @@ from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.op_functions import computed
 from xdsl_rlx.static_keys import is_static_leaf
-from xdsl_rlx.tracing import builder_of, is_eager
+from xdsl_rlx.tracing import ANY_ORDER, Trace, builder_of, is_eager
 from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
 from xdsl_rlx.tree_leaves import OpLeaves
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
 NESTED = 3
-"""How often a rule that calls its own function is traced inside of itself: once for each order of derivatives."""
+"""How many rules are traced inside of each other at most: one for each order of derivatives."""
 
 
 class _Leaves(OpLeaves):
@@ -111,6 +111,10 @@ class _Rule:
     """The leaves of the arguments."""
     result: Any = field(default_factory=lambda: _NOTHING)
     """What the function returns for these arguments, if the rule knows it."""
+    forward: float = 0
+    """How many derivatives in forward mode it is one of."""
+    cost: float = 0
+    """By how much less `_left` counts in it."""
 
 
 _NOTHING = object()
@@ -125,6 +129,18 @@ def _tracing_rule(rule: _Rule) -> Generator[None]:
         yield
     finally:
         _rules.reset(token)
+
+
+def _left(builder: MirBuilder) -> tuple[float, float]:
+    """
+    How many rules inside of each other the derivatives that are still to be taken need, and how many in forward mode.
+
+    A derivative in forward mode needs two where it transposes a rule of reverse mode, as does what is in that rule.
+    """
+    orders = builder.orders if isinstance(builder, Trace) else ANY_ORDER
+    active = _rules.get()
+    forward = orders.forward - sum(one.forward for one in active)
+    return orders.reverse + 2 * orders.forward - sum(one.cost for one in active), forward
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -186,8 +202,13 @@ class _WithRules(ABC):
             alike = len(one.given) == len(leaves) and all(map(_same, one.given, leaves))
             if alike and one.result is not _NOTHING:
                 return one.result
-        if len(active) >= self.nested:
-            return self.fun(*values)
+        self._check_rule()
+        needless = _left(builder)[0] <= 0
+        if needless or len(_rules.get()) >= self.nested:
+            if needless and isinstance(builder, Trace):
+                builder.outermost.left_out = True
+            found = _Leaves.of(builder, self.fun(*arguments(given.values)), numbers=True)
+            return found.tree(found.values)
         results: list[_Leaves] = []
 
         def forward(*inner: Value) -> tuple[Value, ...]:
@@ -196,6 +217,10 @@ class _WithRules(ABC):
 
         found = self._emitted(builder, given, fixed, arguments, forward, results)
         return results[0].tree(found)
+
+    @abstractmethod
+    def _check_rule(self) -> None:
+        """GraphError unless a rule is defined."""
 
     @abstractmethod
     def _emitted(
@@ -249,12 +274,13 @@ class _WithRules(ABC):
         fixed: list[Any],
         results: list[_Leaves],
         jvp: Callable[..., Any],
+        **counted: float,
     ) -> Callable[..., tuple[Value, ...]]:
-        """The rule of forward mode, of values: the tangents of the results."""
+        """The rule of forward mode, of values: the tangents of the results. `counted` are fields of `_Rule`."""
 
         def pushed(*inner: Value) -> tuple[Value, ...]:
             values, moved = inner[: len(given.moving)], inner[len(given.moving) :]
-            with _tracing_rule(_Rule(self)):
+            with _tracing_rule(_Rule(self, **counted)):
                 found = jvp(*fixed, given.tree(values), given.derivatives(builder, moved))
             out, tangents = self._pair("the jvp to return a pair (results, tangents of the results)", found)
             self._check_like("the jvp", out, results[0])
@@ -295,6 +321,10 @@ class CustomVjp(_WithRules):
         self._jvp = jvp
         return jvp
 
+    def _check_rule(self) -> None:
+        if self._fwd is None or self._bwd is None:
+            raise GraphError(f"{self._name}: no rule is defined for this custom_vjp function; call defvjp(fwd, bwd)")
+
     def _emitted(
         self,
         builder: MirBuilder,
@@ -305,14 +335,13 @@ class CustomVjp(_WithRules):
         results: list[_Leaves],
     ) -> Sequence[Value]:
         fwd, bwd = self._fwd, self._bwd
-        if fwd is None or bwd is None:
-            raise GraphError(f"{self._name}: no rule is defined for this custom_vjp function; call defvjp(fwd, bwd)")
+        assert fwd is not None and bwd is not None
 
         def backward(*inner: Value) -> tuple[Value, ...]:
             primals, rest = inner[: len(given.moving)], inner[len(given.moving) :]
             outputs, cotangents = rest[: len(results[0].moving)], rest[len(results[0].moving) :]
             called = arguments(primals)
-            rule = _Rule(self, tuple(flatten(tuple(called))[0]), results[0].tree(outputs))
+            rule = _Rule(self, tuple(flatten(tuple(called))[0]), results[0].tree(outputs), cost=1)
             with _tracing_rule(rule):
                 out, residuals = self._pair("fwd to return a pair (results, residuals)", fwd(*called))
                 self._check_like("fwd", out, results[0])
@@ -331,7 +360,9 @@ class CustomVjp(_WithRules):
                 given.read(builder, tuple(found), f"{self._name}: the cotangent that bwd returns for argument")
             )
 
-        pushed = None if self._jvp is None else self._pushed(builder, given, fixed, results, self._jvp)
+        pushed = None
+        if self._jvp is not None and _left(builder)[1] > 0:
+            pushed = self._pushed(builder, given, fixed, results, self._jvp, forward=1, cost=2)
         return builder.custom_fn(forward, *given.values, vjp=backward, jvp=pushed)
 
 
@@ -376,6 +407,10 @@ class CustomJvp(_WithRules):
 
         self._jvp = jvp
 
+    def _check_rule(self) -> None:
+        if self._jvp is None:
+            raise GraphError(f"{self._name}: no rule is defined for this custom_jvp function; call defjvp or defjvps")
+
     def _emitted(
         self,
         builder: MirBuilder,
@@ -386,9 +421,7 @@ class CustomJvp(_WithRules):
         results: list[_Leaves],
     ) -> Sequence[Value]:
         jvp = self._jvp
-        if jvp is None:
-            raise GraphError(f"{self._name}: no rule is defined for this custom_jvp function; call defjvp or defjvps")
-
+        assert jvp is not None
         pushed = self._pushed(builder, given, fixed, results, jvp)
         return builder.custom_fn(forward, *given.values, jvp=pushed)
 

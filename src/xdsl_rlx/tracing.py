@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
+from math import inf
 from typing import Any, cast
 
 import numpy as np
@@ -44,14 +45,36 @@ PLAIN: dict[type, Attribute] = {bool: i1, int: i64, float: f64, complex: c128}
 """Element types of Python's numbers, which give way to those of the values that they meet."""
 
 
+@dataclass(frozen=True)
+class Orders:
+    """How often what is traced will be differentiated, in each mode."""
+
+    reverse: float = 0
+    forward: float = 0
+
+    def __add__(self, other: Orders) -> Orders:
+        return Orders(self.reverse + other.reverse, self.forward + other.forward)
+
+
+ANY_ORDER = Orders(inf, inf)
+"""Of a graph that its user may differentiate later."""
+
+
 class Trace(HirGraph):
     """A graph that a Python function is called to build; it takes values of the graphs around it as further inputs."""
 
-    def __init__(self, name: str, outer: MirBuilder | None, hold: bool = False):
-        """With `hold`, large arrays that it and the traces inside of it capture are params of it, not constants."""
+    def __init__(self, name: str, outer: MirBuilder | None, hold: bool = False, orders: Orders = ANY_ORDER):
+        """
+        With `hold`, large arrays that it and the traces inside of it capture are params of it, not constants.
+
+        `orders` are beside those of the trace around.
+        """
         super().__init__(name if name.isidentifier() else "function")
         self.held = HeldArrays(lambda name, type_: self.declare(name, type_, "param")) if hold else None
         self.outermost: Trace = outer.outermost if isinstance(outer, Trace) else self
+        self.orders = orders + outer.orders if isinstance(outer, Trace) else orders if outer is None else ANY_ORDER
+        self.left_out = False
+        """Whether derivative rules of functions are left out, since nothing differentiates them (outermost trace)."""
         self.depth = 1 + getattr(outer, "depth", 0)
         self.names: dict[SSAValue, str] = {}
         """Those of the inputs that are arguments of the function."""
@@ -166,6 +189,8 @@ class Traced:
     """Values of the params that stand for large arrays."""
     fits: tuple[Fit, ...]
     """What integers of Python's among the operands have to fit in."""
+    left_out: bool
+    """Whether the graph lacks the derivative rules of functions in it."""
 
     @property
     def count(self) -> int:
@@ -218,15 +243,17 @@ def traced(
     outer: MirBuilder | None = None,
     declares: Callable[[int, Any], bool] | None = None,
     hold: bool = False,
+    orders: Orders = ANY_ORDER,
 ) -> Traced:
     """
     Call a function with values that stand for what is bound to its parameters.
 
     `outer` is the graph that what it builds is for. `declares` says of an argument, by number, and a leaf of it whether
     that becomes an input; by default all do that can. Others are passed on as they are. With `hold`, large arrays that
-    the function captures are params of the graph.
+    the function captures are params of the graph. `orders` says how often this graph will be differentiated, beside
+    what contains it: derivative rules of custom functions are traced so far.
     """
-    graph = Trace(name, outer, hold)
+    graph = Trace(name, outer, hold, orders)
     found = [_declared_argument(graph, n, one, declares) for n, one in enumerate(parameters.arguments(values))]
     given = [unflatten(one.spec, leaves) for one, leaves in found]
     before = _objects(given)
@@ -249,6 +276,7 @@ def traced(
         {name: value for value, _, name in graph.captured.values()},
         {} if graph.held is None else {graph.names[value.ssa]: array for value, array in graph.held.arrays},
         tuple(graph.fits),
+        graph.left_out,
     )
 
 

@@ -177,3 +177,39 @@ def test_wrong_rules_are_told() -> None:
         rlx.trace(g, X)
     with pytest.raises(rlx.GraphError, match="defjvps cannot be used with nondiff_argnums"):
         g.defjvps(None)
+
+
+def test_rules_are_traced_as_far_as_derivatives_need_them() -> None:
+    """A graph that is compiled has none; one to look at, or to differentiate later, has them."""
+    traced = list[str]()
+
+    @rlx.custom_vjp
+    def f(x: Any) -> Any:
+        return x * x
+
+    def bwd(x: Any, g: Any) -> Any:
+        traced.append("vjp")
+        return (f(g) + x,)
+
+    def jvp(primals: Any, tangents: Any) -> Any:
+        traced.append("jvp")
+        return f(*primals), tangents[0] * 5
+
+    f.defvjp(lambda x: (f(x), x), bwd)
+
+    def rules(function: Any) -> list[str]:
+        traced.clear()
+        rlx.compile(function)(1.0)
+        return traced.copy()
+
+    assert rules(f) == []
+    assert rules(rlx.grad(f)) == ["vjp"]
+    assert rules(rlx.grad(rlx.grad(f))) == ["vjp", "vjp"]
+    assert rules(lambda x: rlx.grad(f)(x) + f(x)) == ["vjp"]
+    f.defjvp(jvp)
+    assert rules(rlx.grad(f)) == ["vjp"]
+    assert "jvp" in rules(lambda x: rlx.jvp(f)((x,), (x,)))
+    assert rlx.jvp(f)((3.0,), (1.0,)) == (9, 5)
+    graph = rlx.compile(f).trace(3.0)
+    assert "mir.custom_fn" in str(graph)
+    assert rlx.compile(rlx.grad_with_loss(graph, ["x"]))(3.0, 1.0)[1] == 4

@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.nn.arguments import kind_of
 from xdsl_rlx.static_keys import is_array_like
-from xdsl_rlx.tracing import builder_of, name_of, traced
+from xdsl_rlx.tracing import Orders, builder_of, name_of, traced
 from xdsl_rlx.tree import Spec, Tree, flatten, paths, ravel, unflatten
 
 
@@ -47,6 +47,7 @@ def closed(builder: MirBuilder, function: Callable[..., Any], *examples: Tree) -
         name_of(function),
         builder,
         lambda _, leaf: isinstance(leaf, Value) or is_array_like(leaf),
+        orders=Orders(),
     )
     names = list(made.captured)
 
@@ -73,12 +74,20 @@ class Unknowns:
 
     @classmethod
     def of(cls, builder: MirBuilder, tree: Tree, what: str) -> Unknowns:
-        """Integers are converted to the default float type; GraphError for a leaf that is no array."""
+        """
+        Integers are converted to the default float type; GraphError for a leaf that is no array.
+
+        Python's numbers have the type of the arrays among the leaves, else f64.
+        """
         leaves, spec = flatten(tree)
+        arrays = [x for x in leaves if hasattr(x, "dtype") and kind_of(x) in "fc"]
+        kind = np.dtype(arrays[0].dtype) if arrays else np.dtype(np.float64)
         values: list[Value] = []
         for leaf, place in zip(leaves, paths(spec), strict=True):
             if not isinstance(leaf, Value) and not is_array_like(leaf) and not isinstance(leaf, int | float | complex):
                 raise GraphError(f"{what}{place}: expected an array, got {shown(leaf)}")
+            if not hasattr(leaf, "dtype") and isinstance(leaf, int | float):
+                leaf = np.asarray(leaf, kind)
             value: Any = builder.value(builder.operand(leaf))
             values.append(value if kind_of(value) in "fc" else value * 1.0)
         vector, unravel = ravel(unflatten(spec, values))
@@ -115,6 +124,11 @@ def builder_for(*trees: Tree) -> MirBuilder:
     builder = builder_of(*trees)
     assert builder is not None
     return builder
+
+
+def arguments_of(args: Any) -> tuple[Any, ...]:
+    """Return further arguments of a function as SciPy takes them: a tuple, or a single one."""
+    return args if type(args) is tuple else (args,)
 
 
 def norm(x: Any) -> Any:

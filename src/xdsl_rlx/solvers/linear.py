@@ -19,7 +19,8 @@ from xdsl_rlx.indexing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from xdsl_rlx.nn.arguments import check_integer, kind_of
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.solvers.closures import Closed, Unknowns, builder_for, check_function, closed, norm, squared
-from xdsl_rlx.tree import Tree, map as tree_map
+from xdsl_rlx.tree import Tree
+from xdsl_rlx.tree import map as tree_map
 from xdsl_rlx.tree_control import while_loop
 from xdsl_rlx.tree_functions import jvp, vjp
 
@@ -79,7 +80,7 @@ def implicit_linear_solve(
         by_tangents = custom_jvp(run, (0,))
 
         def pushed(turned: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-            constants, further, b, x0 = primals
+            constants, further, b, _ = primals
             x, info = by_tangents(turned, *primals)
             change = tangents[2]
             if constants:
@@ -179,7 +180,7 @@ def cg(
     are those of `jax.scipy.sparse.linalg.cg` and `scipy.sparse.linalg.cg`; JAX returns None as `info`. (Hestenes and
     Stiefel, 1952) Raises GraphError for results of `A` that are not like `b`.
     """
-    return _solved("cg", _cg, A, b, x0, tol, atol, maxiter, M, symmetric=True)
+    return _solved("cg", cg_vectors, A, b, x0, tol, atol, maxiter, M, symmetric=True)
 
 
 @composite
@@ -224,7 +225,7 @@ def gmres(
     check_integer("gmres", "restart", restart, 1)
 
     def run(*args: Any) -> tuple[Any, Any]:
-        return _gmres(*args, restart)
+        return gmres_vectors(*args, restart)
 
     return _solved("gmres", run, A, b, x0, tol, atol, maxiter, M, symmetric=False)
 
@@ -297,7 +298,8 @@ def _ended(x: Any, start: Any, k: Any, residual: Any, near: Any) -> tuple[Any, A
     return np.where(np.isfinite(start), x, np.nan), info
 
 
-def _cg(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec) -> tuple[Any, Any]:
+def cg_vectors(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec) -> tuple[Any, Any]:
+    """Conjugate gradients on vectors: the solution, and information as of `cg`."""
     r = b - matvec(x0)
     z = M(r)
 
@@ -365,8 +367,10 @@ def _bicgstab(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec)
     return _ended(x, start, k, residual, near)
 
 
-def _gmres(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec, restart: int) -> tuple[Any, Any]:
+def gmres_vectors(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec, restart: int) -> tuple[Any, Any]:
     """
+    GMRES on vectors: the solution, and information as of `gmres`.
+
     Each cycle has an orthonormal basis in rows, `H = A M basis` as a triangle, and the product of all rotations.
 
     The triangle is stored by columns; where a cycle ends early its last rows are those of the identity.

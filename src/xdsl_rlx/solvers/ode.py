@@ -20,7 +20,8 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.nn.arguments import kind_of
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.solvers.closures import Unknowns, builder_for, check_function, closed
-from xdsl_rlx.tree import Tree, flatten, map as tree_map, ravel, unflatten
+from xdsl_rlx.tree import Tree, flatten, ravel, unflatten
+from xdsl_rlx.tree import map as tree_map
 from xdsl_rlx.tree_control import scan, while_loop
 from xdsl_rlx.tree_functions import jvp, vjp
 
