@@ -119,6 +119,11 @@ GROUPS = (
         _all_of("special"),
     ),
     Group(
+        "Solvers",
+        "See [Solve equations, integrate and minimise](howto/solve.md).",
+        (*_all_of("solvers"), "scipy_fun", "ScipyFunction"),
+    ),
+    Group(
         "Training",
         "See [Train a model](howto/train.md) and [Save and resume training](howto/checkpoint.md).",
         (

@@ -20,7 +20,7 @@ from numerics import jaxpr
 
 import xdsl_rlx as rlx
 from xdsl_rlx.binding import parameters_of
-from xdsl_rlx.tracing import Orders, traced
+from xdsl_rlx.tracing import traced
 
 Array = np.ndarray[Any, Any]
 HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
@@ -108,7 +108,7 @@ def _evaluated(function: Callable[..., Any], arrays: Sequence[Array]) -> list[Ar
 def evaluated(function: Callable[..., Any], *arrays: Any) -> Any:
     """The tree of results of a function of arrays, its graph evaluated by the oracle: it is differentiated no more."""
     parameters = parameters_of(function)
-    made = traced(parameters, parameters.bind(arrays, {}), "evaluated", orders=Orders())
+    made = traced(parameters, parameters.bind(arrays, {}), "evaluated", modes=())
     operands = [leaf for one in made.arguments for leaf, name in zip(one.leaves, one.inputs, strict=True) if name]
     return made.unflatten(list(oracle.evaluate(rlx.lower_hir(made.graph).module, *operands)))
 

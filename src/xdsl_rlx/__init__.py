@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         parse,
         run_passes,
     )
+    from xdsl_rlx.scipy_functions import ScipyFunction, scipy_fun
     from xdsl_rlx.seeing import inspect, report
     from xdsl_rlx.segments import segment_max, segment_min, segment_prod, segment_sum
     from xdsl_rlx.sized import (
@@ -109,6 +110,7 @@ __all__ = [
     "OutOfBoundsError",
     "PrecisionPolicy",
     "RlxError",
+    "ScipyFunction",
     "ShapeDtypeStruct",
     "Shaped",
     "TrainingProgram",
@@ -179,6 +181,7 @@ __all__ = [
     "save",
     "scale_loss",
     "scan",
+    "scipy_fun",
     "segment_max",
     "segment_min",
     "segment_prod",
@@ -273,6 +276,7 @@ _HOMES = {
     "xdsl_rlx.debug": ("eager",),
     "xdsl_rlx.dialects.errors": ("GraphError", "NanError", "RlxError"),
     "xdsl_rlx.segments": ("segment_max", "segment_min", "segment_prod", "segment_sum"),
+    "xdsl_rlx.scipy_functions": ("ScipyFunction", "scipy_fun"),
     "xdsl_rlx.seeing": ("inspect", "report"),
     "xdsl_rlx.training": ("TrainingProgram", "compile_training"),
     "xdsl_rlx.low_precision": (

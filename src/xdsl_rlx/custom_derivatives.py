@@ -25,7 +25,7 @@ from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.op_functions import computed
 from xdsl_rlx.static_keys import is_static_leaf
-from xdsl_rlx.tracing import ANY_ORDER, Trace, builder_of, is_eager
+from xdsl_rlx.tracing import Mode, Modes, Trace, builder_of, is_eager
 from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
 from xdsl_rlx.tree_leaves import OpLeaves
 
@@ -111,10 +111,10 @@ class _Rule:
     """The leaves of the arguments."""
     result: Any = field(default_factory=lambda: _NOTHING)
     """What the function returns for these arguments, if the rule knows it."""
-    forward: float = 0
-    """How many derivatives in forward mode it is one of."""
-    cost: float = 0
-    """By how much less `_left` counts in it."""
+    left: _Left = None
+    """The derivatives that may be taken of what it builds."""
+    around: int = 0
+    """How many are taken of the graph that it is in."""
 
 
 _NOTHING = object()
@@ -131,16 +131,42 @@ def _tracing_rule(rule: _Rule) -> Generator[None]:
         _rules.reset(token)
 
 
-def _left(builder: MirBuilder) -> tuple[float, float]:
-    """
-    How many rules inside of each other the derivatives that are still to be taken need, and how many in forward mode.
+_Left = frozenset[Modes] | None
+"""Sequences of derivatives of which one will be taken; None stands for any."""
 
-    A derivative in forward mode needs two where it transposes a rule of reverse mode, as does what is in that rule.
+
+def _left(builder: MirBuilder) -> _Left:
+    """The derivatives that are still taken of what is built."""
+    modes = builder.modes if isinstance(builder, Trace) else None
+    if modes is None or not _rules.get():
+        return None if modes is None else frozenset((modes,))
+    rule = _rules.get()[-1]
+    if rule.left is None:
+        return None
+    before = modes[: len(modes) - rule.around]
+    return frozenset(before + one for one in rule.left)
+
+
+def _needs(left: _Left, mode: Mode) -> bool:
+    return left is None or any(mode in one for one in left)
+
+
+def _inside(left: _Left, mode: Mode, transposed: bool) -> _Left:
     """
-    orders = builder.orders if isinstance(builder, Trace) else ANY_ORDER
-    active = _rules.get()
-    forward = orders.forward - sum(one.forward for one in active)
-    return orders.reverse + 2 * orders.forward - sum(one.cost for one in active), forward
+    The derivatives of a rule of that mode, which is taken where that derivative is.
+
+    A rule that is also `transposed`, for the other mode, is differentiated once more in reverse mode.
+    """
+    if left is None:
+        return None
+    found = {one[n + 1 :] for one in left for n, kind in enumerate(one) if kind is mode}
+    if transposed:
+        found |= {(Mode.REVERSE, *one[n + 1 :]) for one in left for n, kind in enumerate(one) if kind is not mode}
+    return frozenset(found)
+
+
+def _around(builder: MirBuilder) -> int:
+    return len(builder.modes or ()) if isinstance(builder, Trace) else 0
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -203,7 +229,8 @@ class _WithRules(ABC):
             if alike and one.result is not _NOTHING:
                 return one.result
         self._check_rule()
-        needless = _left(builder)[0] <= 0
+        left = _left(builder)
+        needless = left is not None and not any(left)
         if needless or len(_rules.get()) >= self.nested:
             if needless and isinstance(builder, Trace):
                 builder.outermost.left_out = True
@@ -274,13 +301,14 @@ class _WithRules(ABC):
         fixed: list[Any],
         results: list[_Leaves],
         jvp: Callable[..., Any],
-        **counted: float,
+        transposed: bool,
     ) -> Callable[..., tuple[Value, ...]]:
-        """The rule of forward mode, of values: the tangents of the results. `counted` are fields of `_Rule`."""
+        """The rule of forward mode, of values: the tangents of the results."""
 
         def pushed(*inner: Value) -> tuple[Value, ...]:
             values, moved = inner[: len(given.moving)], inner[len(given.moving) :]
-            with _tracing_rule(_Rule(self, **counted)):
+            left = _inside(_left(builder), Mode.FORWARD, transposed)
+            with _tracing_rule(_Rule(self, left=left, around=_around(builder))):
                 found = jvp(*fixed, given.tree(values), given.derivatives(builder, moved))
             out, tangents = self._pair("the jvp to return a pair (results, tangents of the results)", found)
             self._check_like("the jvp", out, results[0])
@@ -341,7 +369,9 @@ class CustomVjp(_WithRules):
             primals, rest = inner[: len(given.moving)], inner[len(given.moving) :]
             outputs, cotangents = rest[: len(results[0].moving)], rest[len(results[0].moving) :]
             called = arguments(primals)
-            rule = _Rule(self, tuple(flatten(tuple(called))[0]), results[0].tree(outputs), cost=1)
+            left = _inside(_left(builder), Mode.REVERSE, self._jvp is None)
+            known = results[0].tree(outputs)
+            rule = _Rule(self, tuple(flatten(tuple(called))[0]), known, left, _around(builder))
             with _tracing_rule(rule):
                 out, residuals = self._pair("fwd to return a pair (results, residuals)", fwd(*called))
                 self._check_like("fwd", out, results[0])
@@ -360,10 +390,16 @@ class CustomVjp(_WithRules):
                 given.read(builder, tuple(found), f"{self._name}: the cotangent that bwd returns for argument")
             )
 
-        pushed = None
-        if self._jvp is not None and _left(builder)[1] > 0:
-            pushed = self._pushed(builder, given, fixed, results, self._jvp, forward=1, cost=2)
-        return builder.custom_fn(forward, *given.values, vjp=backward, jvp=pushed)
+        if self._jvp is None:
+            return builder.custom_fn(forward, *given.values, vjp=backward)
+        left = _left(builder)
+        pushed = self._pushed(builder, given, fixed, results, self._jvp, False)
+        return builder.custom_fn(
+            forward,
+            *given.values,
+            vjp=backward if _needs(left, Mode.REVERSE) else None,
+            jvp=pushed if _needs(left, Mode.FORWARD) else None,
+        )
 
 
 class CustomJvp(_WithRules):
@@ -422,7 +458,7 @@ class CustomJvp(_WithRules):
     ) -> Sequence[Value]:
         jvp = self._jvp
         assert jvp is not None
-        pushed = self._pushed(builder, given, fixed, results, jvp)
+        pushed = self._pushed(builder, given, fixed, results, jvp, True)
         return builder.custom_fn(forward, *given.values, jvp=pushed)
 
 

@@ -24,7 +24,7 @@ from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.donation import Donate, Donations, asked
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
-from xdsl_rlx.tracing import EAGER, PLAIN, Orders, Traced, builder_of, is_tracing, name_of, traced, type_of
+from xdsl_rlx.tracing import EAGER, PLAIN, Traced, builder_of, is_tracing, name_of, traced, type_of
 from xdsl_rlx.tree import Flatten, Structure, Tree, instance_of, unflatten
 from xdsl_rlx.weak_integers import Fit
 
@@ -205,7 +205,7 @@ class CompiledFunction:
 
     def _entry(self, leaves: Sequence[Any], structure: Structure, values: Sequence[Any]) -> _Entry:
         self._log.add(name_of(self.__wrapped__), self.parameters, values)
-        made = traced(self.parameters, values, name_of(self.__wrapped__), hold=True, orders=Orders())
+        made = traced(self.parameters, values, name_of(self.__wrapped__), hold=True, modes=())
         if made.captured:
             raise GraphError(
                 f"'{made.graph.name}' uses a traced value of an enclosing function; pass it as an argument"
@@ -265,7 +265,7 @@ def run_traced(
 
     So what it reads beside its arguments counts as it is now. The program for a graph that was run before is kept.
     """
-    made = traced(parameters, values, name, declares=declares, hold=True, orders=Orders())
+    made = traced(parameters, values, name, declares=declares, hold=True, modes=())
     if made.captured:
         raise GraphError(f"'{made.graph.name}' uses a traced value of an enclosing function; pass it as an argument")
     operands = [

@@ -10,8 +10,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, is_dataclass
+from enum import Enum, auto
 from functools import cached_property
-from math import inf
 from typing import Any, cast
 
 import numpy as np
@@ -45,34 +45,31 @@ PLAIN: dict[type, Attribute] = {bool: i1, int: i64, float: f64, complex: c128}
 """Element types of Python's numbers, which give way to those of the values that they meet."""
 
 
-@dataclass(frozen=True)
-class Orders:
-    """How often what is traced will be differentiated, in each mode."""
+class Mode(Enum):
+    """How a graph is differentiated."""
 
-    reverse: float = 0
-    forward: float = 0
-
-    def __add__(self, other: Orders) -> Orders:
-        return Orders(self.reverse + other.reverse, self.forward + other.forward)
+    REVERSE = auto()
+    FORWARD = auto()
 
 
-ANY_ORDER = Orders(inf, inf)
-"""Of a graph that its user may differentiate later."""
+Modes = tuple[Mode, ...]
+"""The derivatives that are taken of a graph, the first one first."""
 
 
 class Trace(HirGraph):
     """A graph that a Python function is called to build; it takes values of the graphs around it as further inputs."""
 
-    def __init__(self, name: str, outer: MirBuilder | None, hold: bool = False, orders: Orders = ANY_ORDER):
+    def __init__(self, name: str, outer: MirBuilder | None, hold: bool = False, modes: Modes | None = None):
         """
         With `hold`, large arrays that it and the traces inside of it capture are params of it, not constants.
 
-        `orders` are beside those of the trace around.
+        `modes` are the derivatives that are taken of it before those of the trace around; None stands for any.
         """
         super().__init__(name if name.isidentifier() else "function")
         self.held = HeldArrays(lambda name, type_: self.declare(name, type_, "param")) if hold else None
         self.outermost: Trace = outer.outermost if isinstance(outer, Trace) else self
-        self.orders = orders + outer.orders if isinstance(outer, Trace) else orders if outer is None else ANY_ORDER
+        around = outer.modes if isinstance(outer, Trace) else () if outer is None else None
+        self.modes = None if modes is None or around is None else modes + around
         self.left_out = False
         """Whether derivative rules of functions are left out, since nothing differentiates them (outermost trace)."""
         self.depth = 1 + getattr(outer, "depth", 0)
@@ -243,17 +240,17 @@ def traced(
     outer: MirBuilder | None = None,
     declares: Callable[[int, Any], bool] | None = None,
     hold: bool = False,
-    orders: Orders = ANY_ORDER,
+    modes: Modes | None = None,
 ) -> Traced:
     """
     Call a function with values that stand for what is bound to its parameters.
 
     `outer` is the graph that what it builds is for. `declares` says of an argument, by number, and a leaf of it whether
     that becomes an input; by default all do that can. Others are passed on as they are. With `hold`, large arrays that
-    the function captures are params of the graph. `orders` says how often this graph will be differentiated, beside
-    what contains it: derivative rules of custom functions are traced so far.
+    the function captures are params of the graph. `modes` are the derivatives that will be taken of this graph,
+    before those of what contains it; None stands for any. They need derivative rules of custom functions.
     """
-    graph = Trace(name, outer, hold, orders)
+    graph = Trace(name, outer, hold, modes)
     found = [_declared_argument(graph, n, one, declares) for n, one in enumerate(parameters.arguments(values))]
     given = [unflatten(one.spec, leaves) for one, leaves in found]
     before = _objects(given)

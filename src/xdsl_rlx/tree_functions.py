@@ -30,7 +30,7 @@ from xdsl_rlx.dispatch import describe
 from xdsl_rlx.donation import Donate
 from xdsl_rlx.jit import CompiledFunction, run_traced
 from xdsl_rlx.static_keys import is_array_like, is_static_leaf
-from xdsl_rlx.tracing import Orders, builder_of, name_of, traced
+from xdsl_rlx.tracing import Mode, Modes, builder_of, name_of, traced
 from xdsl_rlx.tree import NAMESPACE, Tree, flatten, leaves_like, paths, unflatten
 
 __all__ = ["Which"]
@@ -96,7 +96,7 @@ def _gradient(function: Function, argnums: Which, has_aux: bool, with_value: boo
     chosen = _Chosen(parameters, argnums)
 
     def build(builder: MirBuilder, values: Sequence[Any]) -> Tree:
-        call = _Call(builder, function, parameters, values, chosen.places(values), Orders(reverse=1))
+        call = _Call(builder, function, parameters, values, chosen.places(values), (Mode.REVERSE,))
         results = _with_aux(call, has_aux)
         _check_loss(call, has_aux)
         wrt = call.floats()
@@ -152,7 +152,7 @@ def jvp(function: Function) -> TreeFunction:
     def build(builder: MirBuilder, values: Sequence[Any]) -> Tree:
         primals, tangents = values
         bound = parameters.bind(_arguments("primals", primals), {})
-        call = _Call(builder, function, parameters, bound, _given(parameters, bound), Orders(forward=1))
+        call = _Call(builder, function, parameters, bound, _given(parameters, bound), (Mode.FORWARD,))
         given = call.like_arguments(_arguments("tangents", tangents), "tangents")
         if not given:
             raise GraphError(f"'{call.name}' has no floating-point argument to differentiate by")
@@ -193,7 +193,7 @@ def vjp(function: Function) -> TreeFunction:
 
         inner = parameters_of(weighted)
         bound = (_arguments("primals", primals), cotangents)
-        call = _Call(builder, weighted, inner, bound, [(0, None)], Orders(reverse=1))
+        call = _Call(builder, weighted, inner, bound, [(0, None)], (Mode.REVERSE,))
         wrt = call.floats(others=True)
         found = call.inlined(on_graphs.grad_with_loss(call.traced.graph, wrt, zero_missing_wrt=True), [1.0])
         count = call.traced.count
@@ -266,7 +266,7 @@ def vmap(function: Function, in_axes: Tree = 0, out_axes: Tree = 0) -> TreeFunct
             inside.append(unflatten(spec, example))
         chosen = [arguments[n] for n in mapped]
         bound = parameters.replaced(values, chosen, inside)
-        call = _Call(builder, function, parameters, bound, [(one.slot, one.key) for one in chosen], Orders())
+        call = _Call(builder, function, parameters, bound, [(one.slot, one.key) for one in chosen], ())
         names = {
             name: axis
             for one, of_one in zip(call.traced.arguments, axes, strict=True)
@@ -365,12 +365,12 @@ def jacfwd(function: Function, argnums: Which = 0) -> TreeFunction:
     Jacobians with the structure of the argument, or by a tuple of trees if `argnums` is a sequence. A Jacobian has the
     shape of the result's leaf followed by the shape of the argument's leaf.
     """
-    return _jacobian("jacfwd", function, argnums, on_graphs.jacfwd, Orders(forward=1))
+    return _jacobian("jacfwd", function, argnums, on_graphs.jacfwd, (Mode.FORWARD,))
 
 
 def jacrev(function: Function, argnums: Which = 0) -> TreeFunction:
     """Return a function that computes the same Jacobians as `jacfwd` in reverse mode, all rows at once."""
-    return _jacobian("jacrev", function, argnums, on_graphs.jacrev, Orders(reverse=1))
+    return _jacobian("jacrev", function, argnums, on_graphs.jacrev, (Mode.REVERSE,))
 
 
 def hessian(function: Function, argnums: Which = 0) -> TreeFunction:
@@ -380,17 +380,17 @@ def hessian(function: Function, argnums: Which = 0) -> TreeFunction:
     Each leaf of the results is replaced by a tree with the structure of the argument, whose leaves are such trees
     again.
     """
-    return _jacobian("hessian", function, argnums, on_graphs.hessian, Orders(1, 1))
+    return _jacobian("hessian", function, argnums, on_graphs.hessian, (Mode.REVERSE, Mode.FORWARD))
 
 
 def _jacobian(
-    name: str, function: Function, argnums: Which, derive: Callable[..., GraphModule], orders: Orders
+    name: str, function: Function, argnums: Which, derive: Callable[..., GraphModule], modes: Modes
 ) -> TreeFunction:
     parameters = parameters_of(function)
     chosen = _Chosen(parameters, argnums)
 
     def build(builder: MirBuilder, values: Sequence[Any]) -> Tree:
-        call = _Call(builder, function, parameters, values, chosen.places(values), orders)
+        call = _Call(builder, function, parameters, values, chosen.places(values), modes)
         wrt = call.floats()
         found = call.inlined(derive(call.traced.graph, wrt))
 
@@ -401,7 +401,7 @@ def _jacobian(
             parts = [nested(left[n * size : n * size + size], depth - 1) for n in range(len(wrt))]
             return chosen.unflatten(call, dict(zip(wrt, parts, strict=True)))
 
-        order = int(orders.reverse + orders.forward)
+        order = len(modes)
         size = len(wrt) ** order
         return call.traced.unflatten(
             [nested(found[n * size : n * size + size], order) for n in range(call.traced.count)]
@@ -465,10 +465,10 @@ class _Call:
         parameters: Parameters,
         values: Sequence[Any],
         chosen: Sequence[Place] | Sequence[Sequence[Place]],
-        orders: Orders,
+        modes: Modes,
     ):
         """
-        `orders` says how the graph will be differentiated, and `chosen` are the places of the arguments that it is
+        `modes` says how the graph will be differentiated, and `chosen` are the places of the arguments that it is
         derived by. Of the others, Python's numbers are passed on as they are, as in JAX: they may be counts, or decide
         what is traced.
         """
@@ -482,7 +482,7 @@ class _Call:
         def declares(number: int, leaf: Any) -> bool:
             return number in self._chosen or isinstance(leaf, Value) or is_array_like(leaf)
 
-        self.traced = traced(parameters, values, self.name, builder, declares, orders=orders)
+        self.traced = traced(parameters, values, self.name, builder, declares, modes=modes)
         self._operands = self.traced.inputs()
 
     def give(self, leaves: Sequence[Sequence[Any]]) -> None:

@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.nn.arguments import kind_of
 from xdsl_rlx.static_keys import is_array_like
-from xdsl_rlx.tracing import Orders, builder_of, name_of, traced
+from xdsl_rlx.tracing import builder_of, name_of, traced
 from xdsl_rlx.tree import Spec, Tree, flatten, paths, ravel, unflatten
 
 
@@ -47,7 +47,7 @@ def closed(builder: MirBuilder, function: Callable[..., Any], *examples: Tree) -
         name_of(function),
         builder,
         lambda _, leaf: isinstance(leaf, Value) or is_array_like(leaf),
-        orders=Orders(),
+        modes=(),
     )
     names = list(made.captured)
 

@@ -104,7 +104,7 @@ def _real(name: str, unknowns: Unknowns) -> Unknowns:
 def _lbfgs(
     evaluate: Callable[[Any], tuple[Any, Any]], x0: Any, limit: int, history: int, gtol: float, maxls: int
 ) -> tuple[Any, Any]:
-    """Rows of two matrices are the last steps and the changes of the gradient, the newest last; zeros have no effect."""
+    """Rows of two matrices are the last steps and changes of the gradient, the newest last; zeros have no effect."""
 
     def test(carry: Any) -> Any:
         k, _, f, g, _, _, _, going = carry
@@ -214,7 +214,7 @@ def levenberg_marquardt(
     Return a local minimum of half the sum of squares of `residual(x, *args)` as an `OptimizeResult`.
 
     `residual` maps a tree to a tree of real numbers of any shapes. Steps solve `(J^T J + lambda D) dx = -J^T r`, where
-    `D` is the diagonal of `J^T J`; the damping `lambda` begins at `damping`, and is adapted to the gain of each step. It
+    `D` is the diagonal of `J^T J`; the damping `lambda` begins at `damping` and is adapted to the gain of a step. It
     stops when `max |J^T r| <= gtol`, when a step is shorter than `xtol |x|`, at NaN, and after `maxiter` iterations.
     The default of both tolerances is `sqrt(eps)` of the element type, times 1e-2 for `gtol`. `J` is a dense matrix.
 
@@ -238,7 +238,10 @@ def levenberg_marquardt(
         return found.astype(dtype)
 
     vector = closed(builder, errors, unknowns.vector)
-    cost = lambda x: 0.5 * squared(vector(x))
+
+    def cost(x: Any) -> Any:
+        return 0.5 * squared(vector(x))
+
     if not unknowns.count:
         zero, count = np.zeros((), np.dtype(dtype)), builder.constant(np.int64(0))
         return OptimizeResult(x0, cost(unknowns.vector), builder.constant(zero), count, builder.constant(np.True_))
@@ -252,9 +255,7 @@ def levenberg_marquardt(
     return OptimizeResult(unknowns.unravel(x), cost(x), steepest, k, converged)
 
 
-def _damped(
-    errors: Matvec, x0: Any, limit: int, gtol: float, xtol: float, damping: float
-) -> tuple[Any, Any]:
+def _damped(errors: Matvec, x0: Any, limit: int, gtol: float, xtol: float, damping: float) -> tuple[Any, Any]:
     tiny = float(np.finfo(np.dtype(x0.dtype)).tiny)
     eye = np.eye(int(x0.shape[0])).astype(np.dtype(x0.dtype))
 

@@ -20,7 +20,8 @@ from xdsl_rlx.nn.arguments import check_integer, kind_of
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.solvers.closures import Closed, Unknowns, arguments_of, builder_for, check_function, closed, norm, squared
 from xdsl_rlx.solvers.linear import Matvec, gmres_vectors, implicit_linear_solve
-from xdsl_rlx.tree import Tree, map as tree_map
+from xdsl_rlx.tree import Tree
+from xdsl_rlx.tree import map as tree_map
 from xdsl_rlx.tree_control import while_loop
 from xdsl_rlx.tree_functions import jacfwd, jvp, vjp
 
@@ -167,9 +168,10 @@ def bisect(
     """
     Return where the continuous function `f(x, *args)` changes its sign between `lower` and `upper`.
 
-    `f` is elementwise: each element of its result has an interval of its own. The result is a `RootResult`. Intervals are halved until none is longer than `tol`, or than the distance of two floats. Elements
-    whose ends have the same sign are NaN. `x` has implicit derivatives by `args` and captured values. Like
-    `jaxopt.Bisection` and `scipy.optimize.bisect`.
+    `f` is elementwise: each element of its result has an interval of its own. The result is a `RootResult`. Intervals
+    are halved until none is longer than `tol`, or than the distance of two floats. Elements whose ends have the same
+    sign are NaN. `x` has implicit derivatives by `args` and captured values. Like `jaxopt.Bisection` and
+    `scipy.optimize.bisect`.
     """
     builder = builder_for(lower, upper)
     check_function("bisect: f", f)
@@ -231,8 +233,8 @@ def fixed_point(
 
     The iteration `x <- f(x)` is accelerated by Anderson's method with `history` earlier iterates; 0 turns that off. It
     stops when `max |f(x) - x| <= tol max(1, max |x|)`, at NaN, and after `maxiter` iterations. The default of `tol` is
-    `eps^(2/3)` of the element type. `x` has implicit derivatives by `args` and captured values, by GMRES: no Jacobian is
-    stored. Like `jaxopt.AndersonAcceleration` and `scipy.optimize.fixed_point`. (Walker and Ni, 2011)
+    `eps^(2/3)` of the element type. `x` has implicit derivatives by `args` and captured values, by GMRES without a
+    Jacobian. Like `jaxopt.AndersonAcceleration` and `scipy.optimize.fixed_point`. (Walker and Ni, 2011)
     """
     builder, unknowns = _prepared("fixed_point", f, x0, maxiter)
     check_integer("fixed_point", "history", history, 0)
