@@ -22,7 +22,7 @@ from xdsl_rlx.dialects.constants import NAMED, numpy_type
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Value
-from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of
+from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of, integers
 from xdsl_rlx.jit import run_graph
 from xdsl_rlx.passes import run_passes
 from xdsl_rlx.static_keys import is_static_leaf
@@ -44,8 +44,8 @@ class ShapeDtypeStruct:
 
     __slots__ = ("dtype", "shape")
 
-    def __init__(self, shape: Sequence[int], dtype: Any):
-        self.shape = tuple(map(int, shape))
+    def __init__(self, shape: int | Sequence[int], dtype: Any):
+        self.shape = integers("ShapeDtypeStruct", shape)
         self.dtype: np.dtype[Any] = np.dtype(numpy_type(dtype))
 
     @property

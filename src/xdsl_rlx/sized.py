@@ -37,7 +37,7 @@ __all__ = [
 
 
 @composite
-def nonzero(a: Any, *, size: int, fill_value: Any = None) -> tuple[Any, ...]:
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
     """
     Return the indices of the elements that are not 0: an i64 vector of `size` elements for each axis; as `jax.numpy`.
 
@@ -58,13 +58,13 @@ def nonzero(a: Any, *, size: int, fill_value: Any = None) -> tuple[Any, ...]:
 
 
 @composite
-def flatnonzero(a: Any, *, size: int, fill_value: Any = None) -> Any:
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """Return the i64 indices, in the flattened `a`, of the elements that are not 0; see `nonzero`."""
     return nonzero(_value("flatnonzero", "a", a)[1].ravel(), size=size, fill_value=fill_value)[0]
 
 
 @composite
-def argwhere(a: Any, *, size: int, fill_value: Any = None) -> Any:
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """Return the indices of the elements that are not 0 as i64 rows `[size, axes]`; see `nonzero`."""
     return np.stack(nonzero(a, size=size, fill_value=fill_value), axis=-1)
 
@@ -76,7 +76,7 @@ def unique(
     return_inverse: bool = False,
     return_counts: bool = False,
     *,
-    size: int,
+    size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
     """
@@ -110,7 +110,7 @@ def unique(
 
 
 @composite
-def union1d(ar1: Any, ar2: Any, *, size: int, fill_value: Any = None) -> Any:
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """Return the `size` smallest distinct elements of both arrays, in ascending order; see `unique`."""
     _, one = _value("union1d", "ar1", ar1)
     _, two = _value("union1d", "ar2", ar2)
@@ -118,7 +118,7 @@ def union1d(ar1: Any, ar2: Any, *, size: int, fill_value: Any = None) -> Any:
 
 
 @composite
-def intersect1d(ar1: Any, ar2: Any, *, size: int, fill_value: Any = None) -> Any:
+def intersect1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """
     Return the `size` smallest distinct elements that are in both arrays, in ascending order; as `jax.numpy`.
 
@@ -129,7 +129,7 @@ def intersect1d(ar1: Any, ar2: Any, *, size: int, fill_value: Any = None) -> Any
 
 
 @composite
-def setdiff1d(ar1: Any, ar2: Any, *, size: int, fill_value: Any = None) -> Any:
+def setdiff1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """
     Return the `size` smallest distinct elements of `ar1` that are not in `ar2`, in ascending order; as `jax.numpy`.
 
@@ -138,7 +138,7 @@ def setdiff1d(ar1: Any, ar2: Any, *, size: int, fill_value: Any = None) -> Any:
     return _of_first("setdiff1d", ar1, ar2, size, 0 if fill_value is None else fill_value, False)
 
 
-def _of_first(name: str, ar1: Any, ar2: Any, size: int, fill_value: Any, both: bool) -> Any:
+def _of_first(name: str, ar1: Any, ar2: Any, size: int | None, fill_value: Any, both: bool) -> Any:
     """Distinct elements of the first array that are in the second one too, or that are not."""
     b, x = _value(name, "ar1", ar1)
     _, other = _value(name, "ar2", ar2)
@@ -192,6 +192,8 @@ def _value(function: str, name: str, x: Any) -> tuple[MirBuilder, Value]:
 
 
 def _size(function: str, size: Any, name: str = "size") -> int:
+    if size is None:
+        raise GraphError(f"{function}: {name}: expected an integer, the number of elements of the result, got None")
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
         raise GraphError(f"{function}: {name}: expected an integer of at least 0, got {shown(size)}")
     return int(size)

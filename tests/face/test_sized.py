@@ -85,6 +85,7 @@ WRONG: dict[str, Callable[[Any], Any]] = {
     "bincount: length: expected an integer, the number of bins, got None": lambda x: rlx.bincount(x),
     "bincount: x: expected a vector of integers, got tensor<2x3xf64>": lambda x: rlx.bincount(x, length=3),
     "bincount: weights: expected shape [2], as x, got [3]": lambda x: rlx.bincount(N[:2], x[0], length=3),
+    "nonzero: size: expected an integer, the number of elements of the result, got None": lambda x: rlx.nonzero(x),
     "nonzero: size: expected an integer of at least 0, got -1": lambda x: rlx.nonzero(x, size=-1),
     "nonzero: fill_value: expected one for each of 2 axes, got 3": lambda x: rlx.nonzero(
         x, size=1, fill_value=(1, 2, 3)
