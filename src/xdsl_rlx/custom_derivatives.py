@@ -32,7 +32,7 @@ from xdsl_rlx.tree_leaves import OpLeaves
 __all__ = ["custom_jvp", "custom_vjp"]
 
 NESTED = 3
-"""How many rules are traced inside of each other at most: one for each order of derivatives."""
+"""How often a rule that calls its own function is traced inside of itself, if any derivatives may be taken."""
 
 
 class _Leaves(OpLeaves):
@@ -177,6 +177,8 @@ class _WithRules(ABC):
     """A function on trees with derivative rules of its own."""
 
     _what = ""
+    _is_transposed = False
+    """Whether reverse mode transposes the rule, in which the function itself would need a rule again and again."""
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()):
         if not callable(fun):  # pyright: ignore[reportUnnecessaryComparison]
@@ -231,7 +233,7 @@ class _WithRules(ABC):
         self._check_rule()
         left = _left(builder)
         needless = left is not None and not any(left)
-        if needless or len(_rules.get()) >= self.nested:
+        if needless or (len(active) >= self.nested and (left is None or self._is_transposed)):
             if needless and isinstance(builder, Trace):
                 builder.outermost.left_out = True
             found = _Leaves.of(builder, self.fun(*arguments(given.values)), numbers=True)
@@ -406,6 +408,7 @@ class CustomJvp(_WithRules):
     """A function on trees with a rule for its derivatives; `rlx.custom_jvp` returns it."""
 
     _what = "custom_jvp"
+    _is_transposed = True
     _jvp: Callable[..., Any] | None = None
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:

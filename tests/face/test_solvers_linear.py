@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from levels import EVERY
 from numerics import jaxpr
 from peer_rows import evaluated
 
@@ -99,7 +98,6 @@ def test_custom_linear_solve_takes_any_solver() -> None:
     near(with_aux[1], RIGHT.sum())
 
 
-@pytest.mark.skipif(not EVERY, reason="traces the rule four times")
 def test_forward_mode_repeats() -> None:
     def along(b: Any, v: Any) -> Any:
         def inner(b: Any) -> Any:

@@ -24,8 +24,8 @@ from xdsl_rlx.tree import map as tree_map
 from xdsl_rlx.tree_control import while_loop
 from xdsl_rlx.tree_functions import jvp, vjp
 
-ORDERS = 4
-"""How often the rule of a solution is traced inside of itself: forward mode, which transposes the rule, needs two."""
+ORDERS = 2
+"""Orders of derivatives of a graph that is differentiated after it is traced: each doubles the rules in it."""
 
 Matvec = Callable[[Any], Any]
 Solve = Callable[[Matvec, Any, Any], tuple[Any, Any]]
@@ -76,24 +76,25 @@ def implicit_linear_solve(
         return vjp(lambda some: matvec.function(some, x))((constants,), tree_map(np.negative, y))[1][0]
 
     further = (forward.captured, backward.captured)
-    if transpose is None and not symmetric:
-        by_tangents = custom_jvp(run, (0,))
-
-        def pushed(turned: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-            constants, further, b, _ = primals
-            x, info = by_tangents(turned, *primals)
-            change = tangents[2]
-            if constants:
-                moved = jvp(lambda some: matvec.function(some, x))((constants,), (tangents[0],))[1]
-                change = tree_map(np.subtract, change, moved)
-            dx, _ = by_tangents(turned, constants, further, change, tree_map(np.zeros_like, b))
-            return (x, info), (dx, None)
-
-        by_tangents.defjvp(pushed)
-        return by_tangents(False, matvec.captured, further, b, x0)
-
-    solved = custom_vjp(run, (0,))
+    # without a transposed solver, reverse mode transposes the solver itself
+    by_tangents = transpose is None and not symmetric
+    solved: Any = custom_jvp(run, (0,)) if by_tangents else custom_vjp(run, (0,))
     solved.nested = ORDERS
+
+    def pushed(turned: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        constants, further, b, _ = primals
+        x, info = solved(turned, *primals)
+        change = tangents[2]
+        if constants:
+            product = transposed if turned else matvec.function
+            moved = jvp(lambda some: product(some, x))((constants,), (tangents[0],))[1]
+            change = tree_map(np.subtract, change, moved)
+        dx, _ = solved(turned, constants, further, change, tree_map(np.zeros_like, b))
+        return (x, info), (dx, None)
+
+    solved.defjvp(pushed)
+    if by_tangents:
+        return solved(False, matvec.captured, further, b, x0)
 
     def fwd(turned: bool, constants: Any, further: Any, b: Tree, x0: Tree) -> tuple[Any, Any]:
         found = solved(turned, constants, further, b, x0)

@@ -19,7 +19,7 @@ from xdsl_rlx.indexing import dynamic_update_index_in_dim
 from xdsl_rlx.nn.arguments import check_integer, kind_of
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.solvers.closures import Closed, Unknowns, arguments_of, builder_for, check_function, closed, norm, squared
-from xdsl_rlx.solvers.linear import Matvec, gmres_vectors, implicit_linear_solve
+from xdsl_rlx.solvers.linear import ORDERS, Matvec, gmres_vectors, implicit_linear_solve
 from xdsl_rlx.tree import Tree
 from xdsl_rlx.tree import map as tree_map
 from xdsl_rlx.tree_control import while_loop
@@ -88,6 +88,7 @@ def implicit_root(
         bwd,
     )
     root.defjvp(pushed)
+    root.nested = ORDERS
     return root(f.captured, kept.captured, x0)
 
 
