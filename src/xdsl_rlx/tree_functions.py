@@ -421,7 +421,7 @@ def compile(
     strict_donation: bool = False,
 ) -> CompiledFunction:
     """See `rlx.compile`."""
-    options = {"threads": threads, "backend": backend, "memory_budget": memory_budget}
+    options: dict[str, Any] = {"threads": threads, "backend": backend, "memory_budget": memory_budget}
     return CompiledFunction(function, static, donate, **options, strict_donation=strict_donation)
 
 

@@ -225,8 +225,8 @@ def gmres(
     """
     check_integer("gmres", "restart", restart, 1)
 
-    def run(*args: Any) -> tuple[Any, Any]:
-        return gmres_vectors(*args, restart)
+    def run(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Matvec) -> tuple[Any, Any]:
+        return gmres_vectors(matvec, b, x0, near, limit, M, restart)
 
     return _solved("gmres", run, A, b, x0, tol, atol, maxiter, M, symmetric=False)
 
@@ -255,6 +255,14 @@ def _solved(
     given = unknowns.vector
     start = np.zeros_like(given) if x0 is None else unknowns.read(x0, f"{name}: x0")
 
+    preconditioner = None if M is None else _on_vectors(name, "M", M, unknowns)
+
+    def conditioned(x: Any) -> Any:
+        return x if preconditioner is None else preconditioner(x)
+
+    def turned(x: Any) -> Any:
+        return x if preconditioner is None else vjp(preconditioner)((x,), x)[1][0]
+
     def solve(matvec: Matvec, b: Any, x0: Any) -> tuple[Any, Any]:
         near = np.maximum(tol * norm(b), atol)
         return run(matvec, b, x0, near, limit, conditioned)
@@ -262,12 +270,6 @@ def _solved(
     def transpose(matvec: Matvec, b: Any, x0: Any) -> tuple[Any, Any]:
         near = np.maximum(tol * norm(b), atol)
         return run(matvec, b, x0, near, limit, turned)
-
-    conditioned = turned = (lambda x: x) if M is None else _on_vectors(name, "M", M, unknowns)
-    if M is not None and not symmetric:
-
-        def turned(x: Any) -> Any:
-            return vjp(conditioned)((x,), x)[1][0]
 
     found, info = implicit_linear_solve(
         builder, closed(builder, matvec, given), given, start, solve, transpose, symmetric

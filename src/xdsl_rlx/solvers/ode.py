@@ -231,7 +231,7 @@ def _integrated(f: Dynamics, y0: Any, times: Any, theta: Any, options: _Options)
         def body(state: Any) -> Any:
             count, old = state
             y, slope_0, t, dt, _, _ = old
-            stages = [slope_0]
+            stages, y_1 = [slope_0], y
             for at, weights in zip(_TIMES, _STAGES, strict=True):
                 y_1 = y + dt * _sum(weights, stages)
                 stages.append(slope(y_1, t + at * dt))

@@ -227,8 +227,8 @@ def levenberg_marquardt(
     unknowns = _real("levenberg_marquardt", Unknowns.of(builder, x0, "x0"))
     dtype = unknowns.vector.dtype
     eps = float(np.finfo(np.dtype(dtype)).eps)
-    gtol = eps**0.5 * 1e-2 if gtol is None else gtol
-    xtol = eps**0.5 if xtol is None else xtol
+    flattest = eps**0.5 * 1e-2 if gtol is None else gtol
+    shortest = eps**0.5 if xtol is None else xtol
     tail = arguments_of(args)
 
     def errors(x: Any) -> Any:
@@ -249,7 +249,7 @@ def levenberg_marquardt(
     captured = vector.captured
 
     def solve(_: Matvec, x0: Any) -> tuple[Any, Any]:
-        return _damped(lambda x: vector.function(captured, x), x0, maxiter, gtol, xtol, damping)
+        return _damped(lambda x: vector.function(captured, x), x0, maxiter, flattest, shortest, damping)
 
     x, (steepest, k, converged) = implicit_root(builder, slope, unknowns.vector, solve, dense_solve)
     return OptimizeResult(unknowns.unravel(x), cost(x), steepest, k, converged)
