@@ -281,8 +281,7 @@ def run_traced(
 
 def run_graph(graph: GraphModule, operands: Mapping[str, Any]) -> Sequence[Any]:
     """The results of a graph for arrays by the names of its arguments. The program is kept, as that of `run_traced`."""
-    found = _program(_ByFingerprint(graph))(**operands)
-    return found if isinstance(found, tuple) else (found,)
+    return _program(_ByFingerprint(graph))(**operands)
 
 
 class _ByFingerprint:

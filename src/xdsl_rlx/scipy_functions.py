@@ -110,7 +110,7 @@ def scipy_fun(f: Callable[..., Any], x0: Tree = None) -> ScipyFunction:
     """
     Return the function `f(x, *args)` of a tree for `scipy.optimize`, with compiled derivatives.
 
-    `x0` is a tree of floats, which says how vectors are made into trees; without it `f` takes vectors. The object
+    `x0` is a floating-point tree, which says how vectors are made into trees; without it `f` takes vectors. The object
     returned is called with a float64 vector and returns `(value, gradient)`. It has the methods `fun`, `jac`, `hess`
     and `hessp`, the vector `x0`, and `unravel(x)`, which returns the tree of a vector. `fun` and `jac` also serve
     `scipy.optimize.least_squares` and `root`, for an `f` that returns arrays. Further arguments of SciPy's `args` are
@@ -133,7 +133,7 @@ def _vector(x: Any) -> Vector:
 def _floats(leaf: Any, what: str) -> Vector:
     array = np.asarray(leaf) if isinstance(leaf, int | float) else read_array(leaf)
     if array is None:
-        raise GraphError(f"{what}: expected an array of floats, got {shown(leaf)}")
+        raise GraphError(f"{what}: expected a floating-point array, got {shown(leaf)}")
     if np.dtype(array.dtype).kind in "biu":
         return array.astype(np.float64)
     if np.dtype(array.dtype).kind == "c":

@@ -64,7 +64,7 @@ def closed(builder: MirBuilder, function: Callable[..., Any], *examples: Tree) -
 
 @dataclass(frozen=True)
 class Unknowns:
-    """The unknowns of a solver: a tree of floats, and the same as one vector."""
+    """the unknowns of a solver: a floating-point tree, and the same as one vector."""
 
     what: str
     """Function and argument, for messages."""

@@ -69,15 +69,27 @@ def implicit_linear_solve(
         one, captured = (backward, further[1]) if turned else (forward, further[0])
         return cast("tuple[Tree, Tree]", one.function(captured, constants, b, x0))
 
+    further = (forward.captured, backward.captured)
+    # without a transposed solver, reverse mode transposes the solver itself
+    solved = _with_rules(run, matvec, transposed, symmetric, transpose is None and not symmetric)
+    return solved(False, matvec.captured, further, b, x0)
+
+
+def _with_rules(
+    run: Callable[..., tuple[Tree, Tree]],
+    matvec: Closed,
+    transposed: Callable[[Any, Tree], Tree],
+    symmetric: bool,
+    by_tangents: bool,
+) -> Any:
+    """`run` with the derivatives of a solution; `by_tangents` has the rule of forward mode alone."""
+
     def along_constants(constants: Any, x: Tree, y: Tree) -> Any:
         """The gradient of `-y . A x` by what `A` captures."""
         if not constants:
             return ()
         return vjp(lambda some: matvec.function(some, x))((constants,), tree_map(np.negative, y))[1][0]
 
-    further = (forward.captured, backward.captured)
-    # without a transposed solver, reverse mode transposes the solver itself
-    by_tangents = transpose is None and not symmetric
     solved: Any = custom_jvp(run, (0,)) if by_tangents else custom_vjp(run, (0,))
     solved.nested = ORDERS
 
@@ -94,7 +106,7 @@ def implicit_linear_solve(
 
     solved.defjvp(pushed)
     if by_tangents:
-        return solved(False, matvec.captured, further, b, x0)
+        return solved
 
     def fwd(turned: bool, constants: Any, further: Any, b: Tree, x0: Tree) -> tuple[Any, Any]:
         found = solved(turned, constants, further, b, x0)
@@ -108,7 +120,7 @@ def implicit_linear_solve(
         return along_constants(constants, *pair), None, y, None
 
     solved.defvjp(fwd, bwd)
-    return solved(False, matvec.captured, further, b, x0)
+    return solved
 
 
 @composite
@@ -415,10 +427,7 @@ def gmres_vectors(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Mat
         basis = np.where(numbers[:, None] == 0, r / size, 0)
         k, _, basis, rotations, triangle = while_loop(test, body, (np.int64(0), size, basis, eye, eye[:m, :m]))
         right = np.where(numbers[:m] < k, size * rotations[:m, 0], 0)
-        if kind_of(triangle) == "c":
-            y = function("dense_solve")(triangle.T, right)
-        else:
-            y = function("triangular_solve")(triangle, right, lower=True, transpose=True)
+        y = _triangular(triangle, right)
         moved = x + M(y @ basis[:m])
         r = b - matvec(moved)
         size = norm(r)
@@ -432,6 +441,13 @@ def gmres_vectors(matvec: Matvec, b: Any, x0: Any, near: Any, limit: int, M: Mat
     start = norm(r)
     number, x, _, residual = while_loop(test, cycle, (np.int64(0), x0, r, start))
     return _ended(x, start, number, residual, near)
+
+
+def _triangular(columns: Any, right: Any) -> Any:
+    """Solve with the triangle that is stored by columns."""
+    if kind_of(columns) == "c":
+        return function("dense_solve")(columns.T, right)
+    return function("triangular_solve")(columns, right, lower=True, transpose=True)
 
 
 def _with_row(matrix: Any, row: Any, number: Any) -> Any:

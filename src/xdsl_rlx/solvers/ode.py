@@ -17,6 +17,7 @@ from xdsl_rlx.composite import composite
 from xdsl_rlx.custom_derivatives import custom_vjp
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.nn.arguments import kind_of
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.solvers.closures import Unknowns, builder_for, check_function, closed
@@ -84,7 +85,7 @@ def odeint(
     """
     Return the solution of `dy/dt = func(y, t, *args)`, `y(t[0]) = y0`, at the times `t`.
 
-    `y0` is a tree of floats; the leaves of the result have a leading axis of the length of `t`. The times are
+    `y0` is a floating-point tree; the leaves of the result have a leading axis of the length of `t`. The times are
     increasing, or decreasing. Steps are of the Dormand-Prince pair of orders 5 and 4, with an error of at most
     `atol + rtol |y|` and a length of at most `hmax`. Times between steps are interpolated with order 4. An interval
     that needs more than `mxstep` steps, or that NaN ends, gives NaN from there on. `rtol` is at least 4 roundings of
@@ -103,11 +104,7 @@ def odeint(
         raise GraphError("odeint: y0: expected real numbers, got complex ones; pass real and imaginary part as a tree")
     if mxstep != inf and (mxstep != int(mxstep) or mxstep < 1):
         raise GraphError(f"odeint: mxstep: expected a positive number of steps, got {shown(mxstep)}")
-    times: Any = builder.value(builder.operand(t if hasattr(t, "dtype") else np.asarray(t, np.float64)))
-    if times.rank != 1 or not times.shape[0]:
-        raise GraphError(f"odeint: t: expected a vector of at least one time, got shape {list(times.shape)}")
-    dtype = unknowns.vector.dtype
-    times = times.astype(dtype)
+    times = _times(builder, t, unknowns.vector.dtype)
     leaves, spec = flatten(args)
     moving = [n for n, x in enumerate(leaves) if hasattr(x, "dtype") and kind_of(x) in "fc"]
     values = [leaves[n] for n in moving]
@@ -120,7 +117,7 @@ def odeint(
         return unknowns.read(slope, "odeint: the result of func")
 
     pure = closed(builder, dynamics, unknowns.vector, times[0], values)
-    options = _Options(max(rtol, 4 * float(np.finfo(np.dtype(dtype)).eps)), atol, mxstep, hmax)
+    options = _Options(max(rtol, 4 * float(np.finfo(np.dtype(times.dtype)).eps)), atol, mxstep, hmax)
     theta = {"args": tuple(values), "captured": pure.captured}
 
     def f(y: Any, t: Any, theta: Any) -> Any:
@@ -133,6 +130,14 @@ def odeint(
     if not unknowns.count:
         return tree_map(lambda x: np.broadcast_to(x, (times.shape[0], *x.shape)), unknowns.unravel(unknowns.vector))
     return _of_rows(ys, unknowns)
+
+
+def _times(builder: MirBuilder, t: Any, dtype: Any) -> Any:
+    """The times in the element type of the solution; GraphError unless they are a vector."""
+    times: Any = builder.value(builder.operand(t if hasattr(t, "dtype") else np.asarray(t, np.float64)))
+    if times.rank != 1 or not times.shape[0]:
+        raise GraphError(f"odeint: t: expected a vector of at least one time, got shape {list(times.shape)}")
+    return times.astype(dtype)
 
 
 def _of_rows(ys: Any, unknowns: Unknowns) -> Tree:
