@@ -165,9 +165,9 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "unknown wrt": (lambda: rlx.grad_with_loss(loss(), ["v"]), '@loss has no argument "v"; it has x, w'),
     "wrt is no name": (
         lambda: rlx.grad_with_loss(loss(), [["w"]]),
-        "grad_with_loss: wrt: expected names or a string, got [['w']]",
+        "grad: wrt: expected names and values, got ['w']",
     ),
-    "wrt is None": (lambda: rlx.grad(loss(), None), "grad: wrt: expected names or a string, got None"),
+    "wrt is None": (lambda: rlx.grad(loss(), None), "grad: wrt: expected names and values, got None"),
     "wrt stopped": (
         lambda: rlx.grad(detached(), "w"),
         f'no gradient flows from the loss to "w": mir.stop_gradient at loc("{__file__}"',

@@ -118,9 +118,9 @@ def scipy_fun(f: Callable[..., Any], x0: Tree = None) -> ScipyFunction:
     floats, and for complex ones.
 
     ```python
-    problem = rlx.scipy_fun(loss, params)
-    found = scipy.optimize.minimize(problem, problem.x0, jac=True, hessp=problem.hessp, method="trust-ncg")
-    params = problem.unravel(found.x)
+    fun = rlx.scipy_fun(loss, params)
+    found = scipy.optimize.minimize(fun, fun.x0, jac=True, hessp=fun.hessp, method="trust-ncg")
+    params = fun.unravel(found.x)
     ```
     """
     return ScipyFunction(f, x0)

@@ -215,6 +215,7 @@ OF_NUMPY: list[Sample] = [
         _SQUARE,
         Operand((3, 2)),
     ),
+    _also("debug_print", lambda m, x: (m.debug_print("{0}", x), x)[1]),
     _also("cho_solve", lambda m, a, b: m.cho_solve(a, b, lower=False), _SQUARE, Operand((3, 2))),
     *(_also(name, method(name), _SQUARE) for name in ("inv", "det", "slogdet")),
     _also("integer_power", lambda m, n: m.integer_power(n, 3), _PLACES),
