@@ -7,11 +7,12 @@ from numerics.families import FAMILIES, SAMPLES, family_of
 from numerics.sample import named
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.mir import Mir, control, custom
+from xdsl_rlx.dialects.mir import Mir, control, custom, debug
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 
 SAMPLES_OF = by_op(SAMPLES)
-STRUCTURE = {control.YieldOp, control.VjpOp, control.FusionOp, custom.CustomOp}
+# What `mir.debug_print` has are effects and no values; tests/face/test_debug_print.py has them.
+STRUCTURE = {control.YieldOp, control.VjpOp, control.FusionOp, custom.CustomOp, debug.DebugPrintOp}
 
 
 def tensor_ops() -> list[type[Operation]]:
