@@ -85,6 +85,7 @@ _OF_OP: dict[type[Operation], OpKind] = {
     fused.FusedResidualRmsNormOp: OpKind.REDUCTION,
     index.GatherOp: OpKind.DATA_MOVEMENT,
     index.TopkOp: OpKind.DATA_MOVEMENT,
+    index.BisectOp: OpKind.BOUNDARY,
     pool.Maxpool2dTakeOp: OpKind.DATA_MOVEMENT,
     pool.ResizeNearest2xOp: OpKind.DATA_MOVEMENT,
     quant.DequantizeWeightsOp: OpKind.ELEMENTWISE,

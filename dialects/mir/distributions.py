@@ -150,36 +150,11 @@ class RngPermutationOp(MirOp, name="mir.rng_permutation"):
         return (self.result.type,)
 
 
-class BisectOp(MirOp, name="mir.bisect"):
-    """
-    `result[.., k]`: how many numbers of the ascending row `table[.., :]` are at most `x[.., k]`, i64.
-
-    By binary search, so a table that does not ascend, or has NaN, gives a number between 0 and the length of the row.
-    The index drawn at quantile `x` is that of a `table` of cumulative probabilities.
-    """
-
-    table: Tensor = tensor()
-    x: Tensor = tensor()
-    result = result_def(AnyTensorConstr)
-
-    traits = traits_def(HasKernel())
-
-    def infer_types(self) -> tuple[Attribute]:
-        element, table, x = element_of(self.table), shape_of(self.table), shape_of(self.x)
-        check_element(element, FLOATS)
-        if element_of(self.x) != element:
-            raise VerifyException(f"expected x of element type {element}, got {element_of(self.x)}")
-        if not table or x[: len(table) - 1] != table[:-1]:
-            raise VerifyException(f"expected x that begins with the rows of a table, got {dims(x)} for {dims(table)}")
-        return (TensorType(i64, x),)
-
-
 class DistributionsBuilder(BuilderCore):
     """Builder methods of this family. `mir.rng_uniform` and others have theirs in `random.py`."""
 
     rng_gamma = method(RngGammaOp)
     gamma_slope = method(GammaSlopeOp)
-    bisect = method(BisectOp)
     rng_poisson = method(RngPoissonOp)
     rng_binomial = method(RngBinomialOp)
 

@@ -1,4 +1,4 @@
-"""Gather, scatter, top-k and cumulative sums, with their builder methods."""
+"""Gather, scatter, top-k, binary search and cumulative sums, with their builder methods."""
 
 from __future__ import annotations
 
@@ -184,6 +184,31 @@ class TopkOp(MirOp, name="mir.topk"):
         return (TensorType(i64, (*shape[:-1], k)),)
 
 
+class BisectOp(MirOp, name="mir.bisect"):
+    """
+    `result[.., k]`: how many numbers of the ascending row `table[.., :]` are at most `x[.., k]`, or less with `left`.
+
+    The result is i64. NaN counts as larger than every number, as `mir.topk` sorts it. By binary search, so a table that
+    does not ascend gives a number between 0 and the length of the row. Floats and integers.
+    """
+
+    table: Tensor = tensor()
+    x: Tensor = tensor()
+    left: Flag = flag(default=False)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(HasKernel())
+
+    def infer_types(self) -> tuple[Attribute]:
+        element, table, x = element_of(self.table), shape_of(self.table), shape_of(self.x)
+        check_element(element, (*FLOATS, *INTS))
+        if element_of(self.x) != element:
+            raise VerifyException(f"expected x of element type {element}, got {element_of(self.x)}")
+        if not table or x[: len(table) - 1] != table[:-1]:
+            raise VerifyException(f"expected x that begins with the rows of a table, got {dims(x)} for {dims(table)}")
+        return (TensorType(i64, x),)
+
+
 class RunningSumOp(AlongAxis, MirOp, abc.ABC):
     """A sum along an axis up to each position."""
 
@@ -242,6 +267,7 @@ class IndexBuilder(BuilderCore):
     scatter_add = method(ScatterAddOp)
     gather_backward = method(GatherBackwardOp)
     topk = method(TopkOp)
+    bisect = method(BisectOp)
 
     def topk_values(self, x: Operand, k: int) -> Value:
         """Return the `k` largest elements along the last axis, gathered at `mir.topk`; differentiable."""

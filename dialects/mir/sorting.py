@@ -17,6 +17,10 @@ _LARGEST: dict[Attribute, int] = {u8: 2**8 - 1, u32: 2**32 - 1}
 """Of unsigned integers; the order of signed ones is turned around by `-1 - x`."""
 
 
+_COMPARED = 32
+"""How many elements a loop that fuses with what is around it compares faster than a binary search finds them."""
+
+
 class SearchSide(StrEnum):
     """On which side of elements that are equal to it a number is put in."""
 
@@ -83,13 +87,16 @@ class SortingBuilder(BuilderCore):
         """
         Return the i64 insertion index of each element of `v` in the ascending vector `a`, as `np.searchsorted`.
 
-        Every element of `v` is compared with every element of `a`, without binary search.
+        A short `a` is compared with every element of `v`; in a longer one they are found by `mir.bisect`.
         """
         side = word_of(SearchSide, "side", side)
         line, numbers = (self.value(x) for x in self.operands(a, v))
         if line.rank != 1:
             raise GraphError(f"searchsorted: expected a vector to search in, got shape {dims(line.shape)}")
         b = self._this
+        if line.size > _COMPARED:
+            found = [value.cast("i8") if element_of(value.ssa) == i1 else value for value in (line, numbers)]
+            return b.bisect(*found, left=side is SearchSide.LEFT)
         each = b.expand_dims(numbers, -1)
         below = line < each if side is SearchSide.LEFT else line <= each
         if isinstance(element_of(line.ssa), AnyFloat):

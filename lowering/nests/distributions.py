@@ -9,7 +9,7 @@ from math import pi, prod
 from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from xdsl_rlx.dialects.mir.distributions import BisectOp, RngBinomialOp, RngGammaOp, RngPermutationOp, RngPoissonOp
+from xdsl_rlx.dialects.mir.distributions import RngBinomialOp, RngGammaOp, RngPermutationOp, RngPoissonOp
 from xdsl_rlx.dialects.mir.random import key_batch
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u32
 from xdsl_rlx.lowering.nest import (
@@ -289,25 +289,3 @@ def rng_permutation_nest(op: RngPermutationOp, work: Work) -> None:
         if length % 2:
             w0, w1, _, _ = stream.block(first + length // 2)
             put(row, length - 1, w0, w1)
-
-
-@NEST.rule(BisectOp)
-def bisect_nest(op: BisectOp, work: Work) -> None:
-    """An iteration is a number to look up."""
-    *rows, length = shape_of(op.table)
-    count, many = prod(rows), prod(shape_of(op.x)[len(rows) :])
-    reads = [work.read(op.table, (count, length)), work.read(op.x, (count, many))]
-    result = work.write(op.result, (count, many))
-
-    @work.over(count * many, 8 * length.bit_length(), reads, [result])
-    def bisect(it: Iteration, table: Array, x: Array, result: Array) -> None:
-        row, k = it.unravel(count, many)
-        number = x[row, k]
-        low, high = cast(0, INDEX), cast(length, INDEX)
-        while low < high:
-            middle = (low + high) // 2
-            if table[row, middle] <= number:
-                low = middle + 1
-            else:
-                high = middle
-        result[row, k] = cast(low, i64)

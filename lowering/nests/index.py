@@ -1,18 +1,16 @@
-"""Nests of ops that read and write by indices held in tensors, of topk, and of running sums."""
+"""Nests of ops that read and write by indices held in tensors, and of running sums."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
 
-from xdsl.dialects.builtin import AnyFloat, f32, f64, i32, i64
+from xdsl.dialects.builtin import AnyFloat, f64, i64
 from xdsl.ir import Attribute
 
-from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, TopkOp
+from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, clamp, isnan, rolled, scratch, select
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, rolled, scratch
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -61,114 +59,6 @@ def scatter_add_nest(op: ScatterAddOp, work: Work) -> None:
             for j in columns:
                 total = cast(result[b, o, target, j], sum_type) + cast(updates[b, o, k, j], sum_type)
                 result[b, o, target, j] = total
-
-
-class Entry(NamedTuple):
-    """What a heap holds. Of two the one of larger key is better, of equal keys the one of smaller position."""
-
-    key: Number
-    position: Number
-
-    def is_worse(self, other: Entry) -> Number:
-        return self.key < other.key or (self.key == other.key and self.position > other.position)
-
-
-@dataclass(frozen=True)
-class Heap:
-    """The best entries so far of a row, as a heap whose root is the worst of them."""
-
-    keys: Array
-    positions: Array
-
-    def __getitem__(self, at: Number) -> Entry:
-        return Entry(self.keys[at], self.positions[at])
-
-    def __setitem__(self, at: Number, entry: Entry) -> None:
-        self.keys[at], self.positions[at] = entry
-
-    def sink(self, hole: Number, size: Number, entry: Entry) -> None:
-        """Place `entry` at `hole` of a heap of `size`, or below: worse children move up."""
-        last = size - 1
-        while True:
-            left, right = min(2 * hole + 1, last), min(2 * hole + 2, last)
-            a, b = self[left], self[right]
-            is_right = b.is_worse(a)
-            worse = Entry(select(is_right, b.key, a.key), select(is_right, b.position, a.position))
-            if 2 * hole + 1 > last or not worse.is_worse(entry):
-                break
-            self[hole] = worse
-            hole = select(is_right, right, left)
-        self[hole] = entry
-
-
-@dataclass(frozen=True)
-class FloatOrder:
-    """Floats by their place in the order of all of them, an integer; the bits of negative ones run backwards."""
-
-    element: Attribute
-    bits: Attribute
-    most: int
-    """The largest place, one that no number has."""
-
-    @staticmethod
-    def of(element: Attribute) -> FloatOrder:
-        return FloatOrder(f64, i64, 2**63 - 1) if element == f64 else FloatOrder(f32, i32, 2**31 - 1)
-
-    def turned(self, x: Number) -> Number:
-        return x ^ ((x >> self.most.bit_length()) & self.most)
-
-    def place(self, x: Number) -> Number:
-        """Both zeros are one number."""
-        return self.turned(bitcast(x + 0.0, self.bits))
-
-    def number(self, place: Number) -> Number:
-        return bitcast(self.turned(place), self.element)
-
-    def magnitude(self, x: Number) -> Number:
-        """An integer that is the larger the larger a float is, whatever its sign; NaN is above all."""
-        return bitcast(x, self.bits) & self.most
-
-
-def sort_key(x: Number, element: Attribute) -> Number:
-    """A signed integer in the order of the numbers, of which NaN is the largest."""
-    if isinstance(element, AnyFloat):
-        order = FloatOrder.of(element)
-        return select(isnan(x), order.most, order.place(x))
-    if element == u32:
-        return cast(x, i32) ^ -(1 << 31)
-    return cast(x, i64 if element == i64 else i32)
-
-
-@NEST.rule(TopkOp)
-def topk_nest(op: TopkOp, work: Work) -> None:
-    """An iteration is a row: a heap of the best `k` as the row goes by, from which the worst is then taken last."""
-    *outer, extent = shape_of(op.operand)
-    rows, k, element = prod(outer), op.k.value.data, element_of(op.operand)
-    turned = -1 if op.smallest is not None else 0
-    result = work.write(op.result, (rows, k))
-    if not rows * k:
-        return
-    each = 4 * extent + 16 * k
-    keys = work.scratch_per_piece(rows, each, (k,), i64 if element in (f64, i64) else i32, "keys")
-
-    @work.over(rows, each, [work.read(op.operand, (rows, extent))], [result, keys])
-    def topk(it: Iteration, x: Array, positions: Array, keys: Array) -> None:
-        heap = Heap(keys[it.piece], positions[it.index])
-
-        def entry(at: Number) -> Entry:
-            return Entry(sort_key(x[it.index, at], element) ^ turned, cast(at, i64))
-
-        for at in range(k):
-            heap[at] = entry(at)
-        for hole in reversed(range(k // 2)):
-            heap.sink(hole, k, heap[hole])
-        for at in range(k, extent):
-            new = entry(at)
-            if new.key > heap.keys[0]:
-                heap.sink(0, k, new)
-        for last in reversed(range(1, k)):
-            moved, heap[last] = heap[last], heap[0]
-            heap.sink(0, last, moved)
 
 
 LENGTH = 4096

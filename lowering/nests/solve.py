@@ -18,8 +18,8 @@ from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, fma, getrf, getrs, ndrange, scratch
 from xdsl_rlx.lowering.nests import solve_lanes
-from xdsl_rlx.lowering.nests.index import FloatOrder
 from xdsl_rlx.lowering.nests.solve_lanes import beyond, chosen_row
+from xdsl_rlx.lowering.nests.sort import FloatOrder
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 SMALL = 64

@@ -93,3 +93,20 @@ def test_what_cannot_be_searched_is_said():
         g.searchsorted(x, 1.0)
     with pytest.raises(GraphError, match="side 'middle' is not one of left, right"):
         g.searchsorted(g.input("y", (3,)), 1.0, "middle")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint32", "float16"])
+def test_searchsorted_is_that_of_numpy_at_any_length(dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    numbers = rng.integers(0, 40, 130).astype(dtype)
+    lengths = (0, 1, 2, 3, 31, 32, 33, 34, 63, 64, 65, 127, 130)
+    wanted = numbers[:50].copy()
+    if dtype.startswith("float"):
+        numbers[::5], wanted[:4] = np.nan, (np.nan, np.inf, -np.inf, -0.0)
+    rows = [np.sort(numbers[:n]) for n in lengths]
+
+    def search(rows: list[Any], x: Any) -> list[Any]:
+        return [np.searchsorted(row, x, side=side) for row in rows for side in ("left", "right")]
+
+    for found, expected in zip(rlx.compile(search)(rows, wanted), search(rows, wanted), strict=True):
+        np.testing.assert_array_equal(found, expected)

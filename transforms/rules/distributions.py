@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl_rlx.dialects.mir.distributions import (
-    BisectOp,
     GammaSlopeOp,
     RngBinomialOp,
     RngGammaOp,
@@ -18,10 +17,9 @@ from xdsl_rlx.transforms.rules.rule_table import JVP, VJP, Cotangent
 
 zero(RngPoissonOp, "it draws integers")
 zero(RngBinomialOp, "it draws integers")
-zero(BisectOp, "it counts")
 zero(RngPermutationOp, "it depends on a key only")
 
-for _op in (BisectOp, RngGammaOp, GammaSlopeOp, RngPoissonOp, RngBinomialOp, RngPermutationOp):
+for _op in (RngGammaOp, GammaSlopeOp, RngPoissonOp, RngBinomialOp, RngPermutationOp):
     leading(_op)
 
 

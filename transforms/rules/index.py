@@ -2,7 +2,15 @@
 
 from collections.abc import Sequence
 
-from xdsl_rlx.dialects.mir.index import CumsumBackwardOp, CumsumOp, GatherBackwardOp, GatherOp, ScatterAddOp, TopkOp
+from xdsl_rlx.dialects.mir.index import (
+    BisectOp,
+    CumsumBackwardOp,
+    CumsumOp,
+    GatherBackwardOp,
+    GatherOp,
+    ScatterAddOp,
+    TopkOp,
+)
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.transforms.rules.rows import decompose, leading, lift, linear, move_axis, zero
 from xdsl_rlx.transforms.rules.rule_table import INERT, JVP, NARROW, VJP, VMAP, Cotangent
@@ -71,6 +79,8 @@ def gather_backward_decompose(op: GatherBackwardOp, b: MirBuilder) -> Sequence[V
 
 zero(TopkOp, "positions are integers")
 leading(TopkOp)
+zero(BisectOp, "it counts")
+leading(BisectOp)
 
 
 def _cumsum_transpose(op: CumsumOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:

@@ -50,6 +50,25 @@ def test_the_largest_run_as_python(dtype: Any, k: int, smallest: bool):
     np.testing.assert_array_equal(run_as_python(g, x)[0], rlx.compile(g)(x)[0])
 
 
+@pytest.mark.parametrize("dtype", [*TYPES, "u32"])
+def test_rows_of_any_length_are_sorted_as_numpy_sorts_them(dtype: Any) -> None:
+    # Lengths at which each of the three ways is taken: a heap, ranks, a radix sort.
+    x: Any = (RNG.normal(size=(3, 400)) * 50).astype(np.int64).astype(TYPES.get(dtype, np.uint32))
+    if dtype[0] == "f":
+        x[1, ::2], x[2, 3], x[:, :4] = np.nan, -np.inf, (0.0, -0.0, np.inf, -2.5)
+    else:
+        x[0, :2] = np.iinfo(x.dtype).max, np.iinfo(x.dtype).min
+    g = rlx.Graph("sort")
+    rows = g.input("x", x.shape, dtype)
+    lengths = [(1, 1), (2, 2), (17, 17), (64, 64), (64, 2), (130, 130), (130, 99), (400, 400), (400, 150), (400, 3)]
+    g.set_outputs([g.topk(g.narrow(rows, 1, 0, n), k, smallest=True) for n, k in lengths])
+    for (n, k), found in zip(lengths, rlx.compile(g)(x), strict=True):
+        np.testing.assert_array_equal(found, np.argsort(x[:, :n], axis=-1, kind="stable")[:, :k])
+    long = rlx.Graph("long")
+    long.set_outputs([long.topk(long.input("x", x.shape, dtype), 400, smallest=True)])
+    np.testing.assert_array_equal(run_as_python(long, x)[0], np.argsort(x, axis=-1, kind="stable"))
+
+
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i32", "i8"])
 @pytest.mark.parametrize(("shape", "axis"), [((3, 7), 1), ((9, 5), 0), ((2, 4, 67), 1), ((2, 9001), 1)])
 @pytest.mark.parametrize("exclusive", [False, True])

@@ -15,12 +15,6 @@ from scipy.stats import binom, poisson
 from xdsl_rlx.dialects.mir import distributions as mir
 from xdsl_rlx.dialects.shapes import compute_type, element_of, f32, shape_of
 
-
-def ascending(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Rows that ascend, with equal neighbours."""
-    return np.cumsum(rng.integers(0, 3, shape), -1)
-
-
 SHAPES = Operand((9,), values(0.3, 1.0, 4.5, 0.02, 30.0, 400.0, 1.0, 0.9, 12.0))
 EDGES = Operand((6,), values(0.0, -1.0, np.nan, np.inf, 2.0, 1e30))
 QUANTILES = Operand((9,), values(0.2, 1.6, 3.0, 1e-3, 36.0, 390.0, 0.1, 2.5, 4.0))
@@ -84,14 +78,6 @@ def _count_samples() -> list[Sample]:
             rows.append(
                 Sample(f"rng_permutation-{dtype}{suffix}", mir.RngPermutationOp, build, (key,), (dtype,), exact=True)
             )
-    for suffix, table, x in (
-        ("", Operand((7,), ascending), Operand((2, 5), values(*range(-1, 9)))),
-        ("-rows", Operand((2, 4), ascending), Operand((2, 3), uniform(-1, 6))),
-        ("-number", Operand((3, 4), ascending), Operand((3,), uniform(-1, 6))),
-        ("-none", Operand((2, 0), ascending), Operand((2, 2))),
-    ):
-        both = ("f32", "f64", "bf16")
-        rows.append(Sample(f"bisect{suffix}", mir.BisectOp, method("bisect"), (table, x), both, exact=True))
     return rows
 
 
@@ -232,13 +218,6 @@ def _rng_permutation(op: mir.RngPermutationOp, key: Array) -> Array:
     return np.array(found, np.int64).reshape(shape)
 
 
-def _bisect(op: mir.BisectOp, table: Array, x: Array) -> Array:
-    found = np.zeros(x.shape, np.int64)
-    for at in np.ndindex(table.shape[:-1]):
-        found[at] = np.searchsorted(table[at], x[at], side="right")
-    return found
-
-
 def _moved(value: Any, *slopes: tuple[Any, Any]) -> Any:
     """A constant value, with these derivatives by these operands."""
     return sum((lax.stop_gradient(s) * (x - lax.stop_gradient(x)) for x, s in slopes), lax.stop_gradient(value))
@@ -271,6 +250,5 @@ ORACLE = {
     mir.RngPoissonOp: _rng_poisson,
     mir.RngBinomialOp: _rng_binomial,
     mir.RngPermutationOp: _rng_permutation,
-    mir.BisectOp: _bisect,
 }
 JAX: dict[Any, Any] = {mir.RngGammaOp: _jax_gamma, mir.GammaSlopeOp: _jax_gamma_slope}

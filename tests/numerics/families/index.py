@@ -6,11 +6,16 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from numerics.sample import Operand, Sample, apart, complex_normal, integers, method, values
+from numerics.sample import Operand, Sample, apart, complex_normal, integers, method, uniform, values
 from oracle import Array, convert, widen
 
 from xdsl_rlx.dialects.mir import index
 from xdsl_rlx.dialects.shapes import shape_of
+
+
+def ascending(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Rows that ascend, with equal neighbours."""
+    return np.cumsum(rng.integers(0, 3, shape), -1)
 
 
 def _gather_samples() -> list[Sample]:
@@ -113,6 +118,23 @@ def _topk_samples() -> list[Sample]:
     return [*rows, pick]
 
 
+def _bisect_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    ends = values(-np.inf, -0.0, 0.0, 0.5, 3.0, np.inf, np.nan, np.nan)
+    for suffix, table, x, dtypes in (
+        ("", Operand((7,), ascending), Operand((2, 5), values(*range(-1, 9))), ("f32", "i64")),
+        ("-rows", Operand((2, 4), ascending), Operand((2, 3), uniform(-1, 6)), ("f64", "bf16")),
+        ("-number", Operand((3, 4), ascending), Operand((3,), integers(0, 6)), ("u8", "i32")),
+        ("-none", Operand((2, 0), ascending), Operand((2, 2)), ("f32",)),
+        ("-one", Operand((1,), ascending), Operand((3,), integers(-1, 2)), ("f16", "i8")),
+        ("-ends", Operand((8,), ends), Operand((8,), ends), ("f32", "f64")),
+    ):
+        for side, left in (("", False), ("-left", True)):
+            build = lambda m, table, x, left=left: m.bisect(table, x, left=left)  # noqa: E731
+            rows.append(Sample(f"bisect{suffix}{side}", index.BisectOp, build, (table, x), dtypes, exact=True))
+    return rows
+
+
 def _cumsum_samples() -> list[Sample]:
     rows: list[Sample] = []
     for suffix, shape, axis, exclusive, reverse in (
@@ -182,6 +204,14 @@ def _oracle_scatter_add(op: Adding, updates: Array, indices: Array) -> Array:
     return total.reshape(shape_of(op.result))
 
 
+def _oracle_bisect(op: index.BisectOp, table: Array, x: Array) -> Array:
+    found = np.zeros(x.shape, np.int64)
+    side = "right" if op.left is None else "left"
+    for at in np.ndindex(table.shape[:-1]):
+        found[at] = np.searchsorted(table[at], x[at], side=side)
+    return found
+
+
 def _jax_scatter_add(op: Adding, updates: Any, indices: Any) -> Any:
     total, where, flat = _places(jnp, op, updates, indices.astype(jnp.int64))
     return total.at[where].add(flat).reshape(shape_of(op.result))
@@ -224,6 +254,7 @@ SAMPLES = (
     *_scatter_samples(),
     *_backward_samples(),
     *_topk_samples(),
+    *_bisect_samples(),
     *_cumsum_samples(),
 )
 ORACLE = {
@@ -231,6 +262,7 @@ ORACLE = {
     index.ScatterAddOp: _oracle_scatter_add,
     index.GatherBackwardOp: _oracle_scatter_add,
     index.TopkOp: _oracle_topk,
+    index.BisectOp: _oracle_bisect,
     index.CumsumOp: _oracle_cumsum,
     index.CumsumBackwardOp: _oracle_cumsum_backward,
 }

@@ -1,7 +1,7 @@
 // RUN: ROUNDTRIP
 // RUN: GENERIC
 
-// CHECK-LABEL: func.func @distributions(%key: tensor<2xi64>, %keys: tensor<3x2xi32>, %a: tensor<3xf32>, %table: tensor<4xf64>, %x: tensor<5xf64>) {
+// CHECK-LABEL: func.func @distributions(%key: tensor<2xi64>, %keys: tensor<3x2xi32>, %a: tensor<3xf32>) {
 // CHECK-NEXT: %drawn = mir.rng_gamma %key, %a : (tensor<2xi64>, tensor<3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %logs = mir.rng_gamma %keys, %a log : (tensor<3x2xi32>, tensor<3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %slope = mir.gamma_slope %a, %drawn : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -9,10 +9,9 @@
 // CHECK-NEXT: %events = mir.rng_poisson %key, %a : (tensor<2xi64>, tensor<3xf32>) -> tensor<3xi64>
 // CHECK-NEXT: %successes = mir.rng_binomial %key, %a, %a : (tensor<2xi64>, tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %order = mir.rng_permutation %keys : tensor<3x2xi32> to tensor<3x7xi32>
-// CHECK-NEXT: %counts = mir.bisect %table, %x : (tensor<4xf64>, tensor<5xf64>) -> tensor<5xi64>
 // CHECK-NEXT: func.return
 // CHECK-NEXT: }
-func.func @distributions(%key: tensor<2xi64>, %keys: tensor<3x2xi32>, %a: tensor<3xf32>, %table: tensor<4xf64>, %x: tensor<5xf64>) {
+func.func @distributions(%key: tensor<2xi64>, %keys: tensor<3x2xi32>, %a: tensor<3xf32>) {
   %drawn = mir.rng_gamma %key, %a : (tensor<2xi64>, tensor<3xf32>) -> tensor<3xf32>
   %logs = mir.rng_gamma %keys, %a log : (tensor<3x2xi32>, tensor<3xf32>) -> tensor<3xf32>
   %slope = mir.gamma_slope %a, %drawn : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -20,7 +19,6 @@ func.func @distributions(%key: tensor<2xi64>, %keys: tensor<3x2xi32>, %a: tensor
   %events = mir.rng_poisson %key, %a : (tensor<2xi64>, tensor<3xf32>) -> tensor<3xi64>
   %successes = mir.rng_binomial %key, %a, %a : (tensor<2xi64>, tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   %order = mir.rng_permutation %keys : tensor<3x2xi32> to tensor<3x7xi32>
-  %counts = mir.bisect %table, %x : (tensor<4xf64>, tensor<5xf64>) -> tensor<5xi64>
   func.return
 }
 

@@ -33,15 +33,3 @@
 // CHECK: expected a row of less than 2^31 elements, got 2147483648
 %0 = "test.op"() : () -> tensor<2xi64>
 %1 = mir.rng_permutation %0 : tensor<2xi64> to tensor<2147483648xi64>
-
-// -----
-
-// CHECK: expected x of element type f32, got f64
-%0:2 = "test.op"() : () -> (tensor<4xf32>, tensor<4xf64>)
-%1 = mir.bisect %0#0, %0#1 : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xi64>
-
-// -----
-
-// CHECK: expected x that begins with the rows of a table, got [2, 3] for [3, 4]
-%0:2 = "test.op"() : () -> (tensor<3x4xf32>, tensor<2x3xf32>)
-%1 = mir.bisect %0#0, %0#1 : (tensor<3x4xf32>, tensor<2x3xf32>) -> tensor<2x3xi64>

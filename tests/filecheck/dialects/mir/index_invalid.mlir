@@ -39,3 +39,15 @@
 // CHECK: element type i1 is not supported; expected one of
 %0 = "test.op"() : () -> (tensor<2x3xi1>)
 %1 = mir.cumsum_backward %0 axis 0 : tensor<2x3xi1>
+
+// -----
+
+// CHECK: expected x of element type f32, got f64
+%0:2 = "test.op"() : () -> (tensor<4xf32>, tensor<4xf64>)
+%1 = mir.bisect %0#0, %0#1 : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xi64>
+
+// -----
+
+// CHECK: expected x that begins with the rows of a table, got [2, 3] for [3, 4]
+%0:2 = "test.op"() : () -> (tensor<3x4xf32>, tensor<2x3xf32>)
+%1 = mir.bisect %0#0, %0#1 : (tensor<3x4xf32>, tensor<2x3xf32>) -> tensor<2x3xi64>

@@ -1,0 +1,300 @@
+"""Nests of topk, which sorts - by a heap, by ranks or by digits - and of binary search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import log, log2, prod
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, f64, i32, i64
+from xdsl.ir import Attribute
+
+from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.mir.index import BisectOp, TopkOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of, u32
+from xdsl_rlx.lowering.buffers import Argument
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, isnan, rolled, select
+from xdsl_rlx.lowering.nest.kernel_builder import INDEX
+from xdsl_rlx.lowering.nests.work import NEST, Work
+
+
+class Entry(NamedTuple):
+    """What a heap holds. Of two the one of larger key is better, of equal keys the one of smaller position."""
+
+    key: Number
+    position: Number
+
+    def is_worse(self, other: Entry) -> Number:
+        return self.key < other.key or (self.key == other.key and self.position > other.position)
+
+
+@dataclass(frozen=True)
+class Heap:
+    """The best entries so far of a row, as a heap whose root is the worst of them."""
+
+    keys: Array
+    positions: Array
+
+    def __getitem__(self, at: Number) -> Entry:
+        return Entry(self.keys[at], self.positions[at])
+
+    def __setitem__(self, at: Number, entry: Entry) -> None:
+        self.keys[at], self.positions[at] = entry
+
+    def sink(self, hole: Number, size: Number, entry: Entry) -> None:
+        """Place `entry` at `hole` of a heap of `size`, or below: worse children move up."""
+        last = size - 1
+        while True:
+            left, right = min(2 * hole + 1, last), min(2 * hole + 2, last)
+            a, b = self[left], self[right]
+            is_right = b.is_worse(a)
+            worse = Entry(select(is_right, b.key, a.key), select(is_right, b.position, a.position))
+            if 2 * hole + 1 > last or not worse.is_worse(entry):
+                break
+            self[hole] = worse
+            hole = select(is_right, right, left)
+        self[hole] = entry
+
+
+@dataclass(frozen=True)
+class FloatOrder:
+    """Floats by their place in the order of all of them, an integer; the bits of negative ones run backwards."""
+
+    element: Attribute
+    bits: Attribute
+    most: int
+    """The largest place, one that no number has."""
+
+    @staticmethod
+    def of(element: Attribute) -> FloatOrder:
+        return FloatOrder(f64, i64, 2**63 - 1) if element == f64 else FloatOrder(f32, i32, 2**31 - 1)
+
+    def turned(self, x: Number) -> Number:
+        return x ^ ((x >> self.most.bit_length()) & self.most)
+
+    def place(self, x: Number) -> Number:
+        """Both zeros are one number."""
+        return self.turned(bitcast(x + 0.0, self.bits))
+
+    def number(self, place: Number) -> Number:
+        return bitcast(self.turned(place), self.element)
+
+    def magnitude(self, x: Number) -> Number:
+        """An integer that is the larger the larger a float is, whatever its sign; NaN is above all."""
+        return bitcast(x, self.bits) & self.most
+
+
+def sort_key(x: Number, element: Attribute) -> Number:
+    """A signed integer in the order of the numbers, of which NaN is the largest."""
+    if isinstance(element, AnyFloat):
+        order = FloatOrder.of(element)
+        return select(isnan(x), order.most, order.place(x))
+    if element == u32:
+        return cast(x, i32) ^ -(1 << 31)
+    return cast(x, i64 if element == i64 else i32)
+
+
+DIGIT = 8
+"""Bits by which a pass of the radix sort sorts."""
+
+BUCKETS = 1 << DIGIT
+
+LOW_WORD = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a sort of rows reads and writes: positions of the first `k` of `extent` in order, a row an iteration."""
+
+    work: Work
+    operand: Argument
+    result: Argument
+    element: Attribute
+    k: int
+    is_ascending: bool
+
+    @property
+    def rows(self) -> int:
+        return self.operand.shape[0]
+
+    @property
+    def extent(self) -> int:
+        return self.operand.shape[1]
+
+    @property
+    def key_type(self) -> IntegerType:
+        return i64 if self.element in (f64, i64) else i32
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a key and a position fit into one i64."""
+        return self.key_type == i32
+
+    @property
+    def digits(self) -> int:
+        """How many digits a key has, counted from the smallest key of the row."""
+        return 8 * element_bytes(self.element if isinstance(self.element, IntegerType) else self.key_type) // DIGIT
+
+    @property
+    def turned(self) -> int:
+        """What a key is combined with by exclusive or, for ascending keys in the order that is wanted."""
+        return 0 if self.is_ascending else -1
+
+    def key(self, x: Number) -> Number:
+        return sort_key(x, self.element) ^ self.turned
+
+
+@NEST.rule(TopkOp)
+def topk_nest(op: TopkOp, work: Work) -> None:
+    """
+    An iteration is a row. Of three ways the one of the smallest cost is taken, in nanoseconds of an AVX2 core.
+
+    A heap costs a comparison for each element, and a walk down the heap for each that is among the best so far, of
+    numbers in random order about `k (1 + ln(extent / k))`, and once more for each at the end. Ranks cost `extent`
+    comparisons an element, several in an instruction. A radix sort costs a pass over the row and over a table a digit.
+    """
+    *outer, extent = shape_of(op.operand)
+    rows, k = prod(outer), op.k.value.data
+    result = work.write(op.result, (rows, k))
+    if not rows * k:
+        return
+    given = Rows(
+        work, work.read(op.operand, (rows, extent)), result, element_of(op.operand), k, op.smallest is not None
+    )
+    walks = k * (2 + log(extent / k))
+    ways: list[tuple[float, Callable[[Rows, int], None]]] = [
+        (extent + 5 * walks * max(log2(k), 1), _select_by_heap),
+        (extent * (8 + extent / (12 if given.is_narrow else 6)), _sort_by_rank),
+        (given.digits * (BUCKETS + 2.5 * extent), _sort_by_radix),
+    ]
+    cost, way = min(ways, key=lambda way: way[0])
+    way(given, int(2 * cost))
+
+
+def _select_by_heap(given: Rows, each: int) -> None:
+    """A heap of the best `k` as the row goes by, from which the worst is then taken last."""
+    work, k, extent = given.work, given.k, given.extent
+    keys = work.scratch_per_piece(given.rows, each, (k,), given.key_type, "keys")
+
+    @work.over(given.rows, each, [given.operand], [given.result, keys])
+    def topk(it: Iteration, x: Array, positions: Array, keys: Array) -> None:
+        heap = Heap(keys[it.piece], positions[it.index])
+
+        def entry(at: Number) -> Entry:
+            # The best have the largest keys here.
+            return Entry(given.key(x[it.index, at]) ^ -1, cast(at, i64))
+
+        for at in range(k):
+            heap[at] = entry(at)
+        for hole in reversed(range(k // 2)):
+            heap.sink(hole, k, heap[hole])
+        for at in range(k, extent):
+            new = entry(at)
+            if new.key > heap.keys[0]:
+                heap.sink(0, k, new)
+        for last in reversed(range(1, k)):
+            moved, heap[last] = heap[last], heap[0]
+            heap.sink(0, last, moved)
+
+
+def _sort_by_rank(given: Rows, each: int) -> None:
+    """The place of an element is the number of those before it in the order; all comparisons are made, in vectors."""
+    work, k, extent, key_type = given.work, given.k, given.extent, given.key_type
+    keys = work.scratch_per_piece(given.rows, each, (extent,), key_type, "keys")
+
+    @work.over(given.rows, each, [given.operand], [given.result, keys])
+    def ranks(it: Iteration, x: Array, positions: Array, keys: Array) -> None:
+        row = keys[it.piece]
+        for at in rolled(range(extent)):
+            row[at] = given.key(x[it.index, at])
+        for at in rolled(range(extent)):
+            own, place = row[at], cast(0, key_type)
+            for j in rolled(range(at)):
+                place = place + cast(row[j] <= own, key_type)
+            for j in rolled(range(at + 1, extent)):
+                place = place + cast(row[j] < own, key_type)
+            if place < k:
+                positions[it.index, cast(place, INDEX)] = cast(at, i64)
+
+
+def _sort_by_radix(given: Rows, each: int) -> None:
+    """
+    Stable passes from the lowest digit up; one whose digits are all equal is left out (Knuth, TAOCP 3, 5.2.5).
+
+    Keys count from the smallest of the row, so the high digits of small integers are equal, whatever their signs.
+    """
+    work, k, extent, narrow, digits = given.work, given.k, given.extent, given.is_narrow, given.digits
+    # A narrow key and its position are one number.
+    count = 1 if narrow else 2
+    entries = work.scratch_per_piece(given.rows, each, (count, 2, extent), i64, "entries")
+    tallies = work.scratch_per_piece(given.rows, each, (digits, BUCKETS), i64, "tallies")
+    first_bit = 32 if narrow else 0
+
+    @work.over(given.rows, each, [given.operand], [given.result, entries, tallies])
+    def radix(it: Iteration, x: Array, positions: Array, entries: Array, tallies: Array) -> None:
+        row, tally, side = entries[it.piece], tallies[it.piece], cast(0, INDEX)
+        tally[...] = 0
+        least = given.key(x[it.index, 0])
+        for at in rolled(range(extent)):
+            least = min(least, given.key(x[it.index, at]))
+
+        def digit(key: Number, number: int) -> Number:
+            return cast((key >> (first_bit + DIGIT * number)) & (BUCKETS - 1), INDEX)
+
+        for at in rolled(range(extent)):
+            key = cast(given.key(x[it.index, at]) - least, i64)
+            if narrow:
+                key = (key << 32) | cast(at, i64)
+            row[0, 0, at] = key
+            if not narrow:
+                row[1, 0, at] = cast(at, i64)
+            for number in tuple(range(digits)):
+                place = digit(key, number)
+                tally[number, place] = tally[number, place] + 1
+        for number in tuple(range(digits)):
+            if tally[number, digit(row[0, side, 0], number)] < extent:
+                before = cast(0, i64)
+                for bucket in rolled(range(BUCKETS)):
+                    size = tally[number, bucket]
+                    tally[number, bucket] = before
+                    before = before + size
+                for at in rolled(range(extent)):
+                    key = row[0, side, at]
+                    bucket = digit(key, number)
+                    place = tally[number, bucket]
+                    tally[number, bucket] = place + 1
+                    row[0, 1 - side, cast(place, INDEX)] = key
+                    if not narrow:
+                        row[1, 1 - side, cast(place, INDEX)] = row[1, side, at]
+                side = 1 - side
+        for at in rolled(range(k)):
+            positions[it.index, at] = row[0, side, at] & LOW_WORD if narrow else row[1, side, at]
+
+
+@NEST.rule(BisectOp)
+def bisect_nest(op: BisectOp, work: Work) -> None:
+    """An iteration is a number to look up, in as many steps as any other, without a branch."""
+    *rows, length = shape_of(op.table)
+    count, many = prod(rows), prod(shape_of(op.x)[len(rows) :])
+    reads = [work.read(op.table, (count, length)), work.read(op.x, (count, many))]
+    result, element, left = work.write(op.result, (count, many)), element_of(op.table), op.left is not None
+    halves = tuple(_halves(length))
+
+    @work.over(count * many, 8 * length.bit_length(), reads, [result])
+    def bisect(it: Iteration, table: Array, x: Array, result: Array) -> None:
+        row, k = it.unravel(count, many)
+        own, first = sort_key(x[row, k], element), cast(0, INDEX)
+        for half in halves:
+            key = sort_key(table[row, first + (half - 1)], element)
+            is_before = key < own if left else key <= own
+            first = select(is_before, first + half, first)
+        result[row, k] = cast(first, i64)
+
+
+def _halves(length: int) -> Iterator[int]:
+    """How far each step of a search goes: what is left are `length - half` places, the last of which is an end."""
+    while length:
+        half = (length + 1) // 2
+        yield half
+        length -= half
