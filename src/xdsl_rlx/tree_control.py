@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute
 
+from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.arrays import is_number
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -53,18 +56,20 @@ def scan(
     over, each = flatten(xs)
     found: list[Spec] = []
 
-    def flat(carries: Sequence[Value], elements: Sequence[Value] | None) -> tuple[Any, Any]:
-        result = body(unflatten(spec, carries), unflatten(each, elements or ()))
-        if not isinstance(result, tuple) or len(result) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise GraphError("scan: expected the body to return a pair: the next carry, and y or None")
-        y, of_y = flatten(result[1])
-        found.append(of_y)
-        return _again("scan", spec, result[0]), tuple(y) if y else None
+    def loop(carries: _Carries) -> Any:
+        def flat(values: Sequence[Value], elements: Sequence[Value] | None) -> tuple[Any, Any]:
+            result = body(carries.opened(values), unflatten(each, elements or ()))
+            if not isinstance(result, tuple) or len(result) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise GraphError("scan: expected the body to return a pair: the next carry, and y or None")
+            y, of_y = flatten(result[1])
+            found.append(of_y)
+            return carries.closed(result[0]), tuple(y) if y else None
+
+        return builder.scan(flat, carries.starts, xs_given, length, reverse, checkpoints)
 
     xs_given = tuple(_operand(builder, x) for x in over) if over else None
-    spec = flatten(init)[1]
-    carry, ys = _from(builder, init, lambda starts: builder.scan(flat, starts, xs_given, length, reverse, checkpoints))
-    return unflatten(spec, carry), unflatten(found[-1], ys or ())
+    carry, ys = _settled("scan", builder, init, loop)
+    return unflatten(flatten(init)[1], carry), unflatten(found[-1], ys or ())
 
 
 def _scanned(
@@ -285,18 +290,16 @@ def while_loop(
     builder = builder_of(init)
     if builder is None:
         return computed(lambda init: while_loop(test, body, init, max_iterations), (init,), {})
-    spec = flatten(init)[1]
-    left = _from(
-        builder,
-        init,
-        lambda starts: builder.while_loop(
-            lambda carries: test(unflatten(spec, carries)),
-            lambda carries: _again("while_loop", spec, body(unflatten(spec, carries))),
-            starts,
+
+    def loop(carries: _Carries) -> Any:
+        return builder.while_loop(
+            lambda values: test(carries.opened(values)),
+            lambda values: carries.closed(body(carries.opened(values))),
+            carries.starts,
             max_iterations,
-        ),
-    )
-    return unflatten(spec, left)
+        )
+
+    return unflatten(flatten(init)[1], _settled("while_loop", builder, init, loop))
 
 
 def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Tree], Tree], init: Tree) -> Tree:
@@ -313,65 +316,123 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Tree], Tree], init: T
     builder = builder_of(lower, upper, init)
     if builder is None:
         return computed(lambda *given: fori_loop(given[0], given[1], body, given[2]), (lower, upper, init), {})
-    spec = flatten(init)[1]
-
-    def after(carries: Sequence[Value]) -> tuple[Any, ...]:
-        number, *rest = carries
-        return number + 1, *_again("fori_loop", spec, body(number, unflatten(spec, rest)))
-
     # counted in a carry: the numbers of all iterations would be as long as the loop
-    if isinstance(lower, int) and isinstance(upper, int):
-        first, times = builder.constant(lower, i64), max(upper - lower, 0)
-        left = _from(
-            builder,
-            init,
-            lambda starts: builder.scan(lambda carries, _: (after(carries), None), (first, *starts), None, times)[0],
-        )
-    else:
-        first = _operand(builder, lower) if isinstance(lower, Value) else builder.constant(np.int64(lower))
-        left = _from(
-            builder,
-            init,
-            lambda starts: builder.while_loop(lambda carries: carries[0] < upper, after, (first, *starts), None),
-        )
-    return unflatten(spec, left[1:])
+    times = max(upper - lower, 0) if isinstance(lower, int) and isinstance(upper, int) else None
+    weak_index = all(x.weak if isinstance(x, Value) else type(x) is int for x in (lower, upper))
+    first = _operand(builder, lower if isinstance(lower, Value) else builder.constant(np.int64(lower)))
+
+    def loop(carries: _Carries) -> Any:
+        def after(values: Sequence[Value]) -> tuple[Any, ...]:
+            number, *rest = values
+            index = Value(number.ssa, number.b, weak_index and carries.counts_weakly)
+            return number + 1, *carries.closed(body(index, carries.opened(rest)))
+
+        starts = (first, *carries.starts)
+        if times is not None:
+            return builder.scan(lambda values, _: (after(values), None), starts, None, times)[0]
+        return builder.while_loop(lambda values: values[0] < upper, after, starts, None)
+
+    return unflatten(flatten(init)[1], _settled("fori_loop", builder, init, loop, weak_index)[1:])
 
 
 def _operand(builder: MirBuilder, x: Operand) -> Value:
     return builder.value(builder.operand(x))
 
 
-def _from(builder: MirBuilder, init: Tree, build: Callable[[tuple[Value, ...]], Any]) -> Any:
-    """What a loop gives from `init` on. Python's integers are i64, or of the other leaves' type if that does not do."""
-    leaves = flatten(init)[0]
-    if any(type(leaf) is int for leaf in leaves):
+class _Retyped(Exception):
+    """Carries that begin with numbers of another element type than the body gives them."""
+
+    def __init__(self, elements: dict[int, Attribute]):
+        super().__init__(elements)
+        self.elements = elements
+
+
+@dataclass(frozen=True)
+class _Carries:
+    """
+    What a loop carries. Python numbers and arrays that are no arguments are weakly typed until the body types them.
+    """
+
+    what: str
+    spec: Spec
+    starts: tuple[Value, ...]
+    weak: frozenset[int]
+    counts_weakly: bool
+    """Whether integers are weakly typed, as those of Python are: where they meet no narrow ones."""
+
+    def opened(self, values: Sequence[Value]) -> Tree:
+        """The carry that the body gets."""
+        return unflatten(self.spec, [Value(x.ssa, x.b, True) if n in self.weak else x for n, x in enumerate(values)])
+
+    def closed(self, carry: Tree) -> tuple[Any, ...]:
+        """The carry that the body returns. Raises _Retyped, and GraphError for another tree, shape or element type."""
+        leaves, other = flatten(carry)
+        if other != self.spec:
+            raise GraphError(f"{self.what}: expected the body to return a carry like init, {self.spec}, got {other}")
+        found = [self._typed(n, leaf) for n, leaf in enumerate(leaves)]
+        pairs = list(enumerate(zip(self.starts, found, strict=True)))
+        other_types = {n: x for n, (start, x) in pairs if x.dtype != start.dtype}
+        if other_types and all(n in self.weak and _kind(x) >= _kind(self.starts[n]) for n, x in other_types.items()):
+            raise _Retyped({n: x.type.get_element_type() for n, x in other_types.items()})
+        for n, (start, x) in pairs:
+            if x.type != start.type:
+                cure = "convert one of them with astype" if x.shape == start.shape else "make their shapes equal"
+                raise GraphError(
+                    f"{self.what}: expected carry {n} of the body as in init, {start.type}, got {x.type}; {cure}"
+                )
+        return tuple(found)
+
+    def _typed(self, n: int, leaf: Any) -> Value:
+        """A leaf that the body returns; weakly typed ones give way."""
+        start = self.starts[n]
+        weak = not isinstance(leaf, Value) or leaf.weak
+        value = start.b.value(start.b.operand(leaf, start))
+        gives_way = weak and value.dtype != start.dtype and _kind(value) <= _kind(start)
+        return value.cast(start.type.get_element_type()) if gives_way else value
+
+
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+"""Kinds of element types, as NumPy names them: numbers of one are numbers of those above it."""
+
+
+def _kind(x: Value) -> int:
+    return _KINDS[x.dtype.kind]
+
+
+def _settled(
+    what: str, builder: MirBuilder, init: Tree, loop: Callable[[_Carries], Any], weak_index: bool = False
+) -> Any:
+    """What a loop gives, with the element types that its body has for carries that begin weakly typed."""
+    leaves, spec = flatten(init)
+    if not leaves:
+        raise GraphError(f"{what}: expected at least one carry, got an empty init")
+    given = [x.type.get_element_type() for x in leaves if isinstance(x, Value) and not x.weak]
+    given += [constants.element_type(x.dtype) for x in leaves if isinstance(x, np.ndarray | np.generic)]
+    real = next((x for x in given if isinstance(x, AnyFloat)), f32)
+    weak = {n for n, x in enumerate(leaves) if not isinstance(x, Value) or x.weak}
+    integers = {n for n in weak if type(leaves[n]) is int}
+    counts_weakly = weak_index or bool(integers)
+    elements: dict[int, Attribute] = {}
+    while True:
+        starts = tuple(_start(builder, x, elements.get(n), real) for n, x in enumerate(leaves))
         try:
-            return build(_carries(builder, leaves, i64))
+            return loop(_Carries(what, spec, starts, frozenset(weak), counts_weakly))
+        except _Retyped as e:
+            elements |= e.elements
+            weak -= e.elements.keys()
         except GraphError:
-            pass
-    return build(_carries(builder, leaves, None))
+            # No trace can tell whether a later number of such a carry fits into a narrow integer that it meets.
+            if not counts_weakly:
+                raise
+            weak -= integers
+            counts_weakly = False
 
 
-def _carries(builder: MirBuilder, leaves: Sequence[Any], integers: Attribute | None) -> tuple[Value, ...]:
-    """The leaves a loop starts from; Python's numbers take the element type of the first that is none, else f32."""
-    strong = (x for x in leaves if isinstance(x, Value) and not x.weak)
-    like = next((x.type.get_element_type() for x in strong), None)
-    if like is None:
-        like = next((x.dtype for x in leaves if isinstance(x, np.ndarray | np.generic)), f32)
-    found: list[Value] = []
-    for leaf in leaves:
-        if is_number(leaf) and not isinstance(leaf, complex):
-            kind = i1 if isinstance(leaf, bool) else integers if isinstance(leaf, int) and integers else like
-            found.append(builder.constant(leaf, kind))
-        else:
-            found.append(_operand(builder, leaf))
-    if not found:
-        raise GraphError("expected at least one carry, got an empty init")
-    return tuple(found)
-
-
-def _again(what: str, spec: Spec, carry: Tree) -> tuple[Any, ...]:
-    leaves, other = flatten(carry)
-    if other != spec:
-        raise GraphError(f"{what}: expected the body to return a carry like init, {spec}, got {other}")
-    return tuple(leaves)
+def _start(builder: MirBuilder, leaf: Any, element: Attribute | None, real: Attribute) -> Value:
+    """The first value of a carry: of an element type, or its own. Python's integers are i64, its floats `real`."""
+    if is_number(leaf) and not isinstance(leaf, complex | np.generic):
+        return builder.constant(
+            leaf, element or (i1 if isinstance(leaf, bool) else i64 if isinstance(leaf, int) else real)
+        )
+    value = _operand(builder, leaf)
+    return value if element is None else value.cast(element)

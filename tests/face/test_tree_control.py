@@ -121,3 +121,54 @@ def test_wrong_control_flow_is_told() -> None:
     for function, message in wrong:
         with pytest.raises(rlx.GraphError, match=message):
             rlx.trace(function, x)
+
+
+STARTS = {"float": 0.5, "int": 2, "bool": True, "array": np.zeros(3), "number": np.float32(0.25), "narrow": np.int32(3)}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_a_carry_that_begins_as_a_constant_has_the_type_of_the_body(dtype: str) -> None:
+    """As in the loop of Python, but that no array of the function widens an argument; Python's integers are i64."""
+    x = np.arange(1, 4).astype(dtype)
+
+    def looped(lax: Any, x: Any, start: Any) -> list[Any]:
+        if np.shape(start):
+            return [lax.scan(lambda c, row: (np.tanh(c * x) + row, None), start, x)[0]]
+
+        def inner(c: Any) -> Any:
+            return lax.scan(lambda d, row: (d + row * c, None), start, x)[0]
+
+        return [
+            lax.scan(lambda c, row: (c + row, c * row), start, x)[0],
+            lax.fori_loop(0, 3, lambda i, c: c + x[0] * i, start),
+            lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + x[c[0]]), (0, start))[1],
+            lax.scan(lambda c, row: (inner(c), None), 0, x)[0],
+        ]
+
+    def loops(lax: Any, x: Any) -> list[Any]:
+        return [looped(lax, x, start) for start in STARTS.values()]
+
+    class Python:
+        @staticmethod
+        def scan(body: Any, init: Any, xs: Any) -> Any:
+            for row in xs:
+                init = body(init, row)[0]
+            return init, None
+
+        @staticmethod
+        def fori_loop(lower: int, upper: int, body: Any, init: Any) -> Any:
+            for i in range(lower, upper):
+                init = body(i, init)
+            return init
+
+        @staticmethod
+        def while_loop(test: Any, body: Any, init: Any) -> Any:
+            while test(init):
+                init = body(init)
+            return init
+
+    found = rlx.tree.flatten(rlx.compile(lambda x: loops(rlx, x))(x))[0]
+    expected = rlx.tree.flatten(loops(Python, x))[0]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+        assert one.dtype == (dtype if dtype == "float32" else np.result_type(other))
