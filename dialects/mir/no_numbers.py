@@ -38,8 +38,8 @@ class WithoutNumbers:
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise GraphTypeError(
             f"expected an array, got a traced value: {NO_NUMBERS}. Write x instead of np.asarray(x), and "
-            "np.stack([x, y]) instead of np.array([x, y]). With an array A, write rlx.constant(A)[x] instead of A[x], "
-            "and A @ x instead of A.dot(x)"
+            "np.stack([x, y]) instead of np.array([x, y]). With an array A, write rlx.gather(A, x) instead of A[x], "
+            "A @ x instead of A.dot(x), and rlx.full(shape, x) instead of np.full(shape, x)"
         )
 
     def __float__(self) -> NoReturn:

@@ -343,13 +343,16 @@ class BuilderCore:
         """Return a rank-0 constant."""
         return self.op(ConstantOp, constants.number(value, type_))
 
-    def constant(self, value: Array | Nested | AnyDense, dtype: object = None) -> Value:
+    def constant(self, value: Array | Nested | AnyDense | Value, dtype: object = None) -> Value:
         """
         Create a `mir.constant` from a number, nested lists, an array or a dense attribute.
 
-        An array keeps its dtype. Numbers and lists become f32, bools i1. `dtype` converts to another element type.
+        An array keeps its dtype. Numbers and lists become f32, bools i1. `dtype` converts to another element type. A
+        value is returned as it is, or in this type.
         """
         type_ = None if dtype is None else constants.element_type(dtype)
+        if isinstance(value, Value):
+            return value if type_ is None else self._this.cast(value, type_)
         # numbers first: to find that something is no attribute takes a while, with hundreds of classes of them
         if is_number(value):
             return self.op(ConstantOp, constants.from_nested(value, type_))
@@ -360,8 +363,10 @@ class BuilderCore:
             return self.op(ConstantOp, constants.from_array(array, type_))
         return self.op(ConstantOp, constants.from_nested(cast("Nested", value), type_))
 
-    def full(self, shape: Sequence[int], value: Number | Array, dtype: object = "f32") -> Value:
-        """Return a tensor filled with `value`: an expanded scalar constant. GraphError if `dtype` cannot hold it."""
+    def full(self, shape: Sequence[int], value: Number | Array | Value, dtype: object = "f32") -> Value:
+        """
+        Return a tensor filled with `value`, a number or a value of rank 0. GraphError if `dtype` cannot hold a number.
+        """
         scalar = self.constant(value, dtype)
         if scalar.shape:
             raise GraphError(f"expected one number to fill a tensor with, got shape {dims(scalar.shape)}")

@@ -1,5 +1,6 @@
 """xdsl-rlx: a tensor compiler for training on CPUs. All is imported when a name is first used."""
 
+import sys
 import threading
 from functools import cache
 from importlib import import_module
@@ -11,7 +12,8 @@ from xdsl_rlx.forks import at_fork
 if TYPE_CHECKING:
     from xdsl_rlx import debug, init, nn, optim, random, solvers, special, tree
     from xdsl_rlx.builder import Graph, GraphModule, Value
-    from xdsl_rlx.checkpoint import CheckpointError, load, load_gguf, metadata, save
+    from xdsl_rlx.checkpoint_files import CheckpointError, load, load_gguf, metadata, save
+    from xdsl_rlx.compiled_function import CompiledFunction
     from xdsl_rlx.compiling import (
         asm_source,
         assert_fusion_clean,
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
         dynamic_update_slice_in_dim,
     )
     from xdsl_rlx.init import key
-    from xdsl_rlx.jit import CompiledFunction
     from xdsl_rlx.linearization import ShapeDtypeStruct, eval_shape, linear_transpose, linearize
     from xdsl_rlx.low_precision import (
         CalibrationEntry,
@@ -254,7 +255,7 @@ _HOMES = {
         "union1d",
         "unique",
     ),
-    "xdsl_rlx.jit": ("CompiledFunction",),
+    "xdsl_rlx.compiled_function": ("CompiledFunction",),
     "xdsl_rlx.tracing": ("trace",),
     "xdsl_rlx.tree_control": (
         "associative_scan",
@@ -268,7 +269,7 @@ _HOMES = {
     ),
     "xdsl_rlx.op_functions": ("dropout", "softmax_cross_entropy"),
     "xdsl_rlx.init": ("key",),
-    "xdsl_rlx.checkpoint": ("CheckpointError", "load", "load_gguf", "metadata", "save"),
+    "xdsl_rlx.checkpoint_files": ("CheckpointError", "load", "load_gguf", "metadata", "save"),
     "xdsl_rlx.training_loop": ("Batches", "fit"),
     "xdsl_rlx.builder": ("Graph", "GraphModule", "Value"),
     "xdsl_rlx.custom_derivatives": ("custom_jvp", "custom_vjp"),
@@ -297,11 +298,27 @@ _HOMES = {
 
 _MODULES = ("debug", "init", "nn", "optim", "random", "solvers", "special", "tree")
 
+_ELSEWHERE = {
+    "block_until_ready": "the results of a call, which are computed when it returns",
+    "checkpoint": "rlx.remat to compute again in a gradient, rlx.save and rlx.load for files",
+    "device_put": "NumPy arrays: there is one device",
+    "disable_jit": "rlx.eager",
+    "jacobian": "rlx.jacrev or rlx.jacfwd",
+    "jit": "rlx.compile",
+    "lax": "rlx itself, which has scan, cond, while_loop and others of jax.lax",
+    "make_jaxpr": "rlx.trace, or rlx.inspect for the stages of the compiler",
+    "numpy": "NumPy's functions, whose calls on traced values are traced",
+    "pmap": "rlx.vmap in rlx.compile, which runs on several threads",
+    "tree_map": "rlx.tree.map",
+    "tree_util": "rlx.tree",
+}
+"""What takes the place of names that users of JAX look for."""
+
 _LATE = (
     "xdsl_rlx.dialects.lir.schedule",
     "xdsl_rlx.dialects.mir.numpy_functions",
     "xdsl_rlx.gguf_file",
-    "xdsl_rlx.jacobian",
+    "xdsl_rlx.jacobian_columns",
     "xdsl_rlx.lowering.memory_report",
     "xdsl_rlx.lowering.mir_fit_memory",
     "xdsl_rlx.lowering.mir_prepare_for_fusion",
@@ -350,7 +367,8 @@ def __getattr__(name: str) -> object:
     ops = import_module("xdsl_rlx.op_functions")
     if name in ops.names():
         return ops.function(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    hint = f"; use {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

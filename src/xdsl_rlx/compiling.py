@@ -20,7 +20,7 @@ from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_donate import MirDonatePass
 
 if TYPE_CHECKING:
-    from xdsl_rlx.jit import CompiledFunction
+    from xdsl_rlx.compiled_function import CompiledFunction
     from xdsl_rlx.lowering.memory_report import MemoryReport
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.numba.runtime.weights import Weights

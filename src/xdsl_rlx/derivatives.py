@@ -251,7 +251,7 @@ def jacfwd(
     from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
     if isinstance(graph, CompiledGraph):
-        from xdsl_rlx.jacobian import by_columns
+        from xdsl_rlx.jacobian_columns import by_columns
 
         return by_columns(graph, wrt)
     return _jacobians(graph, "jacfwd", [*prepared_for_ad(reverse=False), MirJacfwdPass(_names(wrt))])

@@ -18,12 +18,12 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination, dce
 import xdsl_rlx.derivatives as on_graphs
 from xdsl_rlx.binding import parameters_of
 from xdsl_rlx.builder import GraphModule
+from xdsl_rlx.compiled_function import run_graph
 from xdsl_rlx.dialects.constants import NAMED, numpy_type
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of, integers
-from xdsl_rlx.jit import run_graph
 from xdsl_rlx.passes import run_passes
 from xdsl_rlx.static_keys import is_static_leaf
 from xdsl_rlx.tracing import TracedArgument, builder_of, name_of, traced, type_of

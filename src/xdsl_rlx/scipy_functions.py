@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from xdsl_rlx.compiled_function import CompiledFunction
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
-from xdsl_rlx.jit import CompiledFunction
 from xdsl_rlx.tree import Tree, flatten, paths, ravel, unflatten
 from xdsl_rlx.tree_functions import hessian, hvp, jacfwd, value_and_grad
 

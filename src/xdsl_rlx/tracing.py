@@ -91,7 +91,7 @@ class Trace(HirGraph):
     def constant(self, value: Any, dtype: object = None) -> Value:
         """As of any graph, or the param that stands for a large array."""
         held = self.outermost.held
-        if held is not None and (array := large_array(value)) is not None:
+        if held is not None and not isinstance(value, Value) and (array := large_array(value)) is not None:
             return self.value(self.operand(held.value(array, dtype)))
         return super().constant(value, dtype)
 

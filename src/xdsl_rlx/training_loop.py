@@ -19,10 +19,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from xdsl_rlx.checkpoint import CheckpointError, checked_path, in_tree, is_plain_number, read, save
+from xdsl_rlx.checkpoint_files import CheckpointError, checked_path, in_tree, is_plain_number, read, save
+from xdsl_rlx.compiled_function import CompiledFunction
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
-from xdsl_rlx.jit import CompiledFunction
 from xdsl_rlx.tree import Tree, flatten, paths, unflatten
 from xdsl_rlx.tree import map as map_leaves
 

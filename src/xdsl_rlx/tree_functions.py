@@ -21,6 +21,7 @@ import optree
 import xdsl_rlx.derivatives as on_graphs
 from xdsl_rlx.binding import Argument, Function, Parameters, Place, Which, parameters_of
 from xdsl_rlx.builder import GraphModule
+from xdsl_rlx.compiled_function import CompiledFunction, run_traced
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -28,7 +29,6 @@ from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, dims, element_of, shape_of
 from xdsl_rlx.dispatch import describe
 from xdsl_rlx.donation import Donate
-from xdsl_rlx.jit import CompiledFunction, run_traced
 from xdsl_rlx.static_keys import is_array_like, is_static_leaf
 from xdsl_rlx.tracing import Mode, Modes, builder_of, name_of, traced
 from xdsl_rlx.tree import NAMESPACE, Tree, flatten, leaves_like, paths, unflatten

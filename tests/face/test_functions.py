@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx import jit
+from xdsl_rlx import compiled_function
 from xdsl_rlx import tree as trees
 
 jax.config.update("jax_enable_x64", True)
@@ -325,8 +325,14 @@ def test_ops_are_functions():
 
 
 def test_an_op_of_arrays_is_traced_once(monkeypatch: pytest.MonkeyPatch):
-    calls, trace = [], jit.traced
-    monkeypatch.setattr(jit, "traced", lambda *args, **options: calls.append(args) or trace(*args, **options))
+    calls: list[Any] = []
+    trace = compiled_function.traced
+
+    def counted(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        return trace(*args, **options)
+
+    monkeypatch.setattr(compiled_function, "traced", counted)
     x = np.arange(7.0) - 3
     for _ in range(3):
         np.testing.assert_array_equal(rlx.clip(x, -1.25, 1.25), np.clip(x, -1.25, 1.25))

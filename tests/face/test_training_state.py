@@ -18,7 +18,7 @@ import pytest
 import xdsl_rlx as rlx
 from xdsl_rlx import init, optim
 from xdsl_rlx import tree as trees
-from xdsl_rlx.jit import CompiledFunction
+from xdsl_rlx.compiled_function import CompiledFunction
 
 KEY = rlx.key(3)
 

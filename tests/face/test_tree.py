@@ -117,4 +117,12 @@ def test_compiled_functions_tell_trees_apart_and_can_be_copied():
 
 
 def test_the_module_of_compiled_functions_may_be_imported_first():
-    subprocess.run([sys.executable, "-c", "import xdsl_rlx.jit"], check=True)
+    subprocess.run([sys.executable, "-c", "import xdsl_rlx.compiled_function"], check=True)
+
+
+def test_names_of_jax_are_told_what_takes_their_place() -> None:
+    for name, place in (("jit", "rlx.compile"), ("checkpoint", "rlx.remat"), ("lax", "rlx itself")):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; use {place}"):
+            getattr(rlx, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'compil'$"):
+        getattr(rlx, "compil")  # noqa: B009

@@ -15,7 +15,7 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx import tree as trees
-from xdsl_rlx.jit import CompiledFunction
+from xdsl_rlx.compiled_function import CompiledFunction
 
 X = np.random.default_rng(1).standard_normal((22, 3))
 EPOCHS, SIZE = 4, 4

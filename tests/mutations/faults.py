@@ -1602,7 +1602,7 @@ DONATION = (
     ),
     _fault(
         "a donated result is taken from the next operand",
-        "src/xdsl_rlx/jit.py",
+        "src/xdsl_rlx/compiled_function.py",
         "[replaced[n] if n in replaced else next(returned) for n in range(results)]",
         "[replaced[n] - 1 if n in replaced else next(returned) for n in range(results)]",
         "tests/face/test_donation.py",
@@ -1612,14 +1612,14 @@ DONATION = (
 FILES = (
     _fault(
         "an empty dict of texts is written as one",
-        "src/xdsl_rlx/checkpoint.py",
+        "src/xdsl_rlx/checkpoint_files.py",
         "content = serialize(parts, texts or None)",
         "content = serialize(parts, texts)",
         "tests/face/test_files.py",
     ),
     _fault(
         "complex numbers are stored without the axis of their pairs",
-        "src/xdsl_rlx/checkpoint.py",
+        "src/xdsl_rlx/checkpoint_files.py",
         'shape += [2] if others[name] == "complex128" else []',
         "shape += []",
         "tests/face/test_files.py",
@@ -1809,7 +1809,7 @@ ARRAYS = (
     ),
     _fault(
         "a call does not check Python's integers",
-        "src/xdsl_rlx/jit.py",
+        "src/xdsl_rlx/compiled_function.py",
         "        for fit in self.fits:\n            fit.check(operands)\n",
         "",
         "tests/face/test_weak_integers.py",
@@ -1871,7 +1871,7 @@ BINDING = (
     ),
     _fault(
         "a static argument takes what follows it along",
-        "src/xdsl_rlx/jit.py",
+        "src/xdsl_rlx/compiled_function.py",
         "_marked(found[slot][key], name), *found[slot][key + 1 :])",
         "_marked(found[slot][key], name))",
         *BOUND,
@@ -1917,14 +1917,14 @@ REMEMBERED = (
     ),
     _fault(
         "graphs that are run without being compiled are told apart by their names",
-        "src/xdsl_rlx/jit.py",
+        "src/xdsl_rlx/compiled_function.py",
         "self.key = graph.fingerprint",
         "self.key = graph.name",
         STATIC,
     ),
     _fault(
         "a value of a graph runs what was compiled for a number",
-        "src/xdsl_rlx/jit.py",
+        "src/xdsl_rlx/compiled_function.py",
         'return Value, type_of(leaf, "")',
         'return type_of(leaf, "")',
         STATIC,
