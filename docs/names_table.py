@@ -119,7 +119,8 @@ JAX_LAX: dict[str, str] = {
     **same("np", "add argmax argmin bitwise_and bitwise_or bitwise_xor cbrt ceil concatenate cos cosh cumprod cumsum"),
     **same("np", "dot exp exp2 expand_dims expm1 floor full_like imag log log1p pad real reciprocal reshape sign"),
     **same("np", "sin sinh sort split sqrt square squeeze stack tan tanh tile transpose unstack"),
-    **same("rlx", "associative_scan complex cond cummax cummin dot_general dynamic_index_in_dim dynamic_slice"),
+    **same("rlx", "associative_scan bitcast_convert_type clz complex cond cummax cummin dot_general"),
+    **same("rlx", "dynamic_index_in_dim dynamic_slice mulhi population_count reduce_precision"),
     **same("rlx", "dynamic_slice_in_dim dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim"),
     **same("rlx", "fori_loop full iota map rng_uniform rsqrt scan stop_gradient switch while_loop"),
     **same("rlx.special", "betainc digamma erf erf_inv erfc igamma igamma_grad_a igammac lgamma polygamma zeta"),
@@ -177,7 +178,6 @@ JAX_LAX: dict[str, str] = {
     "reduce_max": "np.max",
     "reduce_min": "np.min",
     "reduce_or": "np.any",
-    "reduce_precision": "x.astype(np.float16), and back",
     "reduce_prod": "np.prod",
     "reduce_sum": "np.sum",
     "reduce_window": "rlx.nn.max_pool, rlx.nn.avg_pool, rlx.pool; np.lib.stride_tricks.sliding_window_view",
@@ -198,6 +198,7 @@ JAX_LAX: dict[str, str] = {
     "shift_right_logical": "rlx.shift_right_logical",
     "slice": "x[start:stop:step]",
     "slice_in_dim": "x[:, start:stop]",
+    "nextafter": "np.nextafter",
     "sort_key_val": "np.take_along_axis(x, np.argsort(keys), -1)",
     "sub": "np.subtract",
     "top_k": "rlx.topk, rlx.topk_values",
@@ -207,7 +208,7 @@ JAX_LAX: dict[str, str] = {
         "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute precv psend pshuffle "
         "psum psum_scatter pswapaxes ragged_all_to_all with_sharding_constraint",
     ),
-    **missing(NO_OP, "bitcast_convert_type clz mulhi nextafter population_count ragged_dot_general"),
+    **missing(NO_OP, "ragged_dot_general"),
     **missing(
         "no convolution whose weights differ by position; `rlx.im2col` and `np.einsum`", "conv_general_dilated_local"
     ),
@@ -280,6 +281,7 @@ TORCH: dict[str, str] = {
     **prefixed("rlx.special", "torch.special", "digamma entr erf erfc erfcx erfinv expit gammainc gammaincc gammaln"),
     **prefixed("rlx.special", "torch.special", "i0 i0e i1 i1e log_ndtr logit logsumexp multigammaln ndtr ndtri"),
     **prefixed("rlx.special", "torch.special", "polygamma xlog1py xlogy zeta"),
+    "np.nextafter": "torch.nextafter",
     **prefixed("rlx", "torch", "complex cummax cummin full rsqrt"),
     "np.arccos": "torch.acos",
     "np.arccosh": "torch.acosh",

@@ -34,6 +34,7 @@ class OpKind(StrEnum):
 _OF_FAMILY = {
     "attention": OpKind.COMPUTE,
     "backward": OpKind.REDUCTION,
+    "bits": OpKind.BOUNDARY,
     "branch": OpKind.BODY,
     "cast": OpKind.BOUNDARY,
     "channel_norm": OpKind.REDUCTION,

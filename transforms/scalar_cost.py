@@ -23,6 +23,8 @@ _COSTS: dict[str, int] = {
     "math.sqrt": 4,
     "math.absf": 1,
     "math.fma": 1,
+    "math.ctpop": 2,
+    "math.ctlz": 1,
     "math.copysign": 1,
     "math.roundeven": 1,
     "math.floor": 1,

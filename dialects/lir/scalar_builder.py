@@ -396,6 +396,14 @@ class ScalarBuilder:
     def shift_right_logical(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         return self.integer(arith.ShRUIOp, a, b)
 
+    def population_count(self, a: Scalar) -> Scalar:
+        """The number of bits of an integer that are 1."""
+        return self._convert(math.CtPopOp, a, a.type)
+
+    def leading_zeros(self, a: Scalar) -> Scalar:
+        """The number of bits of an integer above the highest 1; its width for 0."""
+        return self._convert(math.CountLeadingZerosOp, a, a.type)
+
     def cast(self, a: Scalar, type: Attribute, *, signed: bool = True) -> Scalar:
         """Convert the value of `a` to `type`, as NumPy's `astype` where that is defined.
 

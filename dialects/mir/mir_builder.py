@@ -11,6 +11,7 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.constants import Number
 from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, loss, norm, reduce, shape
 from xdsl_rlx.dialects.mir.attention import AttentionBuilder
+from xdsl_rlx.dialects.mir.bits import BitsBuilder
 from xdsl_rlx.dialects.mir.branch import BranchBuilder
 from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
 from xdsl_rlx.dialects.mir.complex import ComplexBuilder
@@ -71,6 +72,7 @@ def activation_kind(kind: Activation | str) -> Activation:
 
 class MirBuilder(
     AttentionBuilder,
+    BitsBuilder,
     BranchBuilder,
     ChannelNormBuilder,
     ComplexBuilder,

@@ -27,7 +27,7 @@ UFUNCS: dict[str, tuple[str, Kind]] = {
         name: (name, Kind.FITTING)
         for name in (
             *("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "exp2", "log2", "log10", "log1p", "expm1", "cbrt"),
-            *("sinh", "cosh", "hypot", "logaddexp", "copysign"),
+            *("sinh", "cosh", "hypot", "logaddexp", "copysign", "nextafter"),
         )
     },
     **{
@@ -195,7 +195,14 @@ def _power_of_two(power: Value, low: int, high: int, dtype: str) -> Value:
     return ufunc("exp2", ufunc("minimum", ufunc("maximum", power, low), high).astype(dtype))
 
 
+def _bitwise_count(x: Value) -> Value:
+    """The ones of the absolute value, in u8, as in NumPy."""
+    x = x.astype("uint8") if element_of(x.ssa) == i1 else x
+    return applied("population_count", [abs(x)]).astype("uint8")
+
+
 SPELLED_OUT: dict[str, Function] = {
+    "bitwise_count": _bitwise_count,
     "square": _square,
     "positive": _positive,
     "degrees": _scaled(180 / pi),

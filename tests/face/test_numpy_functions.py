@@ -47,7 +47,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
         for name in (
             *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "fmod", "maximum", "minimum"),
             *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "hypot", "arctan2", "copysign"),
-            *("logaddexp",),
+            *("logaddexp", "nextafter"),
         )
     },
     **{
@@ -60,6 +60,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "invert": lambda x: (~x.n, ~x.t, np.invert(x.t)),
     "logical": lambda x: (np.logical_and(x.n, x.t), np.logical_or(x.t, x.n), np.logical_xor(x.t, x.n > 0)),
     "not": lambda x: np.logical_not(x.n),
+    "bitwise_count": lambda x: np.bitwise_count(x.n),
     "operators": lambda x: (x.b // x.a, x.b % x.a, -x.b, abs(x.b), x.a**3, 2**x.a, x.n % 3, 7 // x.m, x.t | (x.n > 0)),
     "divmod": lambda x: np.divmod(x.b, x.a),
     "shifts": lambda x: (x.n << 2, x.n >> 1, x.n & 3, x.n ^ x.m),

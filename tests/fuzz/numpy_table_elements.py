@@ -94,6 +94,9 @@ def _rows() -> None:
     for name in ("logical_and", "logical_or", "logical_xor"):
         TABLE[name] = Entry(_binary("biufc"))
     TABLE["ldexp"] = Entry(_ldexp, ulps)
+    # of two zeros NumPy gives the first one in f16, else the second one
+    TABLE["nextafter"] = Entry(_binary("iuff"), zeros=False)
+    TABLE["bitwise_count"] = Entry(_unary("biu"))
     for name in ("add", "multiply", "subtract", "maximum", "arctan2", "less", "logical_and"):
         TABLE[f"{name}.outer"] = Entry(_outer, ulps, zeros=name != "maximum")
     for name in ("isreal", "iscomplex", "iscomplexobj", "isrealobj"):

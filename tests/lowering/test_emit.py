@@ -87,6 +87,7 @@ INT_BINARY = {
     "floordiv": lambda b, x, y: b.floordiv(x, y),
     "by_constant": lambda b, x, y: b.div(x, 7) + b.rem(y, 3) + b.floordiv(x, 5),
     "ceildiv": lambda b, x, y: b.integer(arith.CeilDivSIOp, x, y),
+    "counts": lambda b, x, y: b.population_count(x) - b.leading_zeros(y),
 }
 
 

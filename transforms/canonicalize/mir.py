@@ -14,6 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl_rlx.dialects.constants import Number, splat_value
 from xdsl_rlx.dialects.mir import (
     attention,
+    bits,
     cast,
     complex,
     elementwise,
@@ -201,6 +202,7 @@ def select_known_branch(op: elementwise.WhereOp, b: MirBuilder) -> Value | None:
     rounding.ShiftLeftOp,
     rounding.ShiftRightOp,
     transcendental.LogaddexpOp,
+    bits.NextafterOp,
 )
 def leave_broadcasting_to_the_op(op: Operation, b: MirBuilder) -> Value | None:
     """An operand that is expanded to the shape which the op gives it anyway."""
@@ -240,6 +242,30 @@ def cast_once(op: cast.CastOp, b: MirBuilder) -> Value | SSAValue | None:
     inner = op.operand.owner
     if isinstance(inner, cast.CastOp) and element_of(op.operand) in _EXACT_IN.get(element_of(inner.operand), ()):
         return b.cast(inner.operand, to)
+    return None
+
+
+@canonical(bits.BitcastConvertTypeOp)
+def bitcast_once(op: bits.BitcastConvertTypeOp, b: MirBuilder) -> Value | SSAValue | None:
+    """The same type is no conversion, and the bits of a bitcast are those of its operand."""
+    if op.operand.type == op.result.type:
+        return op.operand
+    inner = op.operand.owner
+    return b.bitcast_convert_type(inner.operand, element_of(op.result)) if isinstance(inner, type(op)) else None
+
+
+@canonical(bits.ReducePrecisionOp)
+def keep_whole_precision(op: bits.ReducePrecisionOp, b: MirBuilder) -> SSAValue | None:
+    """As many bits as the type has, or as a first op has left."""
+    exponent, mantissa, element = op.exponent_bits.value.data, op.mantissa_bits.value.data, element_of(op.operand)
+    if exponent >= bits.EXPONENT_BITS[element] and mantissa >= bits.MANTISSA_BITS[element]:
+        return op.operand
+    inner = op.operand.owner
+    if isinstance(inner, bits.ReducePrecisionOp) and (inner.exponent_bits, inner.mantissa_bits) == (
+        op.exponent_bits,
+        op.mantissa_bits,
+    ):
+        return op.operand
     return None
 
 

@@ -28,6 +28,20 @@ def {name}(x, n):
     return np.int{bits}(np.uint{bits}(x) >> np.uint{bits}(n))
 '''
 
+_COUNT_OF_ONES = '''
+@lowered(lambda b, type, x: b.ctpop(x))
+def {name}(x):
+    """The number of bits that are 1."""
+    return np.int{bits}((int(x) & {mask}).bit_count())
+'''
+
+_LEADING_ZEROS = '''
+@lowered(lambda b, type, x: b.ctlz(x, ir.IntType(1)(0)))
+def {name}(x):
+    """The number of bits above the highest 1."""
+    return np.int{bits}({bits} - (int(x) & {mask}).bit_length())
+'''
+
 _ROUNDING = """
 @intrinsic("{llvm}")
 def {name}(x):
@@ -191,7 +205,13 @@ def relaxed_mul(x, y):
         for kind in ("int", "float")
         for bits in (32, 64)
     },
+    **{f"as_{kind[0]}16": _BITCAST.format(name=f"as_{kind[0]}16", type=f"{kind}16") for kind in ("int", "uint")},
     **{f"shift_right_i{bits}": _SHIFT.format(name=f"shift_right_i{bits}", bits=bits) for bits in (8, 16, 32, 64)},
+    **{
+        f"{name}_i{bits}": text.format(name=f"{name}_i{bits}", bits=bits, mask=hex((1 << bits) - 1))
+        for name, text in (("population_count", _COUNT_OF_ONES), ("leading_zeros", _LEADING_ZEROS))
+        for bits in (8, 16, 32, 64)
+    },
     "div": _DIVISION.format(
         name="div",
         doc="Towards zero",

@@ -147,8 +147,9 @@ def _unsigned_extreme(function: str) -> Callable[[Operation, Sequence[str]], str
     return python
 
 
-def _logical_shift(op: Operation, args: Sequence[str]) -> str:
-    return f"shift_right_{llvm_type(op.operands[0].type)}({args[0]}, {args[1]})"
+def _of_width(helper: str) -> Callable[[Operation, Sequence[str]], str]:
+    """A helper that there is for each width of integers."""
+    return lambda op, args: f"{helper}_{llvm_type(op.operands[0].type)}({', '.join(args)})"
 
 
 def _binary_float(python: str, llvm: str, relaxed: str) -> Row:
@@ -335,8 +336,10 @@ def _to_int(sign: str) -> Row:
 
 def _bitcast_python(op: Operation, args: Sequence[str]) -> str:
     target = op.results[0].type
-    if op.operands[0].type == target:
+    if python_type(op.operands[0].type) == python_type(target):
         return args[0]
+    if isinstance(target, Float16Type | BFloat16Type):
+        return f"as_u16({args[0]})"
     return f"as_{'f' if isinstance(target, Float32Type | Float64Type) else 'i'}{bits_of(target)}({args[0]})"
 
 
@@ -383,12 +386,14 @@ ROWS: dict[type[Operation], Row] = {
     arith.XOrIOp: _binary_int("^", "xor"),
     arith.ShLIOp: _binary_int("<<", "shl"),
     arith.ShRSIOp: _binary_int(">>", "ashr"),
-    arith.ShRUIOp: Row(_logical_shift, "lshr {t} {0}, {1}"),
+    arith.ShRUIOp: Row(_of_width("shift_right"), "lshr {t} {0}, {1}"),
     arith.MaxSIOp: _minmax("greater({0}, {1})", "smax"),
     arith.MinSIOp: _minmax("lesser({0}, {1})", "smin"),
     arith.MaxUIOp: Row(_unsigned_extreme("greater_unsigned"), "call {t} @llvm.umax.{t}({t} {0}, {t} {1})"),
     arith.MinUIOp: Row(_unsigned_extreme("lesser_unsigned"), "call {t} @llvm.umin.{t}({t} {0}, {t} {1})"),
     math.AbsIOp: Row(_wrapped("abs({0})"), "call {t} @llvm.abs.{t}({t} {0}, i1 false)"),
+    math.CtPopOp: Row(_of_width("population_count"), "call {t} @llvm.ctpop.{t}({t} {0})"),
+    math.CountLeadingZerosOp: Row(_of_width("leading_zeros"), "call {t} @llvm.ctlz.{t}({t} {0}, i1 false)"),
     arith.AddfOp: _binary_float("+", "fadd", "relaxed_add"),
     arith.SubfOp: _binary_float("-", "fsub", ""),
     arith.MulfOp: _binary_float("*", "fmul", "relaxed_mul"),

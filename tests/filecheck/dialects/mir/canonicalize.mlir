@@ -288,3 +288,20 @@ func.func @unread_bias_cotangent(%q: tensor<1x1x5x2xf32>, %b: tensor<1x1x5x5xf32
   %dq, %dk, %dv, %db = mir.attention_backward %q, %q, %q, %q, %l, %q by %b : tensor<1x1x5x5xf32> layout bhsd heads 1 kv_heads 1 mask bias : tensor<1x1x5x2xf32>, tensor<1x1x5x2xf32>, tensor<1x1x5x2xf32>, tensor<1x1x5x2xf32>, tensor<1x1x5xf32>, tensor<1x1x5x2xf32> to tensor<1x1x5x2xf32>, tensor<1x1x5x2xf32>, tensor<1x1x5x2xf32>, tensor<1x1x5x5xf32>
   func.return %dq : tensor<1x1x5x2xf32>
 }
+
+// The bits of bits are those of the operand.
+// CHECK-LABEL: @bits
+// CHECK-NEXT: %b = mir.bitcast_convert_type %h : tensor<2xf16> to tensor<2xbf16>
+// CHECK-NEXT: %c = mir.reduce_precision %x exponent_bits 5 mantissa_bits 2 : (tensor<2xf32>) -> tensor<2xf32>
+// CHECK-NEXT: func.return %x, %b, %c, %x
+func.func @bits(%x: tensor<2xf32>, %h: tensor<2xf16>) -> (tensor<2xf32>, tensor<2xbf16>, tensor<2xf32>, tensor<2xf32>) {
+  %0 = mir.bitcast_convert_type %x : tensor<2xf32> to tensor<2xi32>
+  %1 = mir.bitcast_convert_type %0 : tensor<2xi32> to tensor<2xui32>
+  %a = mir.bitcast_convert_type %1 : tensor<2xui32> to tensor<2xf32>
+  %2 = mir.bitcast_convert_type %h : tensor<2xf16> to tensor<2xi16>
+  %b = mir.bitcast_convert_type %2 : tensor<2xi16> to tensor<2xbf16>
+  %c = mir.reduce_precision %x exponent_bits 5 mantissa_bits 2 : (tensor<2xf32>) -> tensor<2xf32>
+  %d = mir.reduce_precision %c exponent_bits 5 mantissa_bits 2 : (tensor<2xf32>) -> tensor<2xf32>
+  %e = mir.reduce_precision %x exponent_bits 8 mantissa_bits 23 : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %a, %b, %d, %e : tensor<2xf32>, tensor<2xbf16>, tensor<2xf32>, tensor<2xf32>
+}
