@@ -18,8 +18,16 @@ for _op in (mir.PopulationCountOp, mir.ClzOp):
     zero(_op, "the operand is an integer")
     pointwise(_op)
 
-SCALAR.add(mir.PopulationCountOp, lambda op, b, x: b.population_count(x))
-SCALAR.add(mir.ClzOp, lambda op, b, x: b.leading_zeros(x))
+
+@SCALAR.rule(mir.PopulationCountOp)
+def population_count_scalar(op: mir.PopulationCountOp, b: ScalarBuilder, x: Scalar) -> Scalar:
+    return b.population_count(x)
+
+
+@SCALAR.rule(mir.ClzOp)
+def clz_scalar(op: mir.ClzOp, b: ScalarBuilder, x: Scalar) -> Scalar:
+    return b.leading_zeros(x)
+
 
 zero(mir.BitcastConvertTypeOp, "bits are integers")
 pointwise(mir.BitcastConvertTypeOp)
