@@ -247,8 +247,8 @@ JAX_SCIPY_SPECIAL: dict[str, str] = {
     "bessel_jn": "rlx.special.j0, rlx.special.j1",
     "log_softmax": "rlx.nn.log_softmax",
     "softmax": "rlx.nn.softmax",
-    **missing("numbers, not functions of traced values: `rlx.constant(scipy.special.bernoulli(n))`", "bernoulli"),
-    **missing(COMPLEX_SERIES, "dawsn expi fresnel hyp1f1 hyp2f1 loggamma owens_t sici spence sph_harm_y wofz"),
+    **same("rlx.special", "bernoulli dawsn expi fresnel hyp1f1 owens_t sici spence sph_harm_y"),
+    **missing(COMPLEX_SERIES, "hyp2f1 loggamma wofz"),
 }
 
 NAMES: dict[str, dict[str, str]] = {

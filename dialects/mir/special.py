@@ -53,6 +53,15 @@ class SpecialFunction(StrEnum):
     BESSEL_J0 = "bessel_j0"
     BESSEL_J1 = "bessel_j1"
     EXPN = "expn"
+    EXPI = "expi"
+    SPENCE = "spence"
+    DAWSN = "dawsn"
+    SI = "si"
+    CI = "ci"
+    FRESNEL_S = "fresnel_s"
+    FRESNEL_C = "fresnel_c"
+    OWENS_T = "owens_t"
+    HYP1F1 = "hyp1f1"
 
     @property
     def arity(self) -> int:
@@ -76,6 +85,15 @@ _ARITIES: dict[SpecialFunction, int] = {
     SpecialFunction.BESSEL_J0: 1,
     SpecialFunction.BESSEL_J1: 1,
     SpecialFunction.EXPN: 2,
+    SpecialFunction.EXPI: 1,
+    SpecialFunction.SPENCE: 1,
+    SpecialFunction.DAWSN: 1,
+    SpecialFunction.SI: 1,
+    SpecialFunction.CI: 1,
+    SpecialFunction.FRESNEL_S: 1,
+    SpecialFunction.FRESNEL_C: 1,
+    SpecialFunction.OWENS_T: 2,
+    SpecialFunction.HYP1F1: 3,
 }
 
 
@@ -103,6 +121,13 @@ class SpecialFunctionOp(MirOp, name="mir.special_function"):
     | `bessel_i0e(x)`, `bessel_i1e(x)` | `e^-abs(x)` times the modified Bessel functions of orders 0 and 1 |
     | `bessel_j0(x)`, `bessel_j1(x)` | the Bessel functions of orders 0 and 1 |
     | `expn(n, x)` | the exponential integral `integral over t >= 1 of e^(-x t) t^-n`, for whole `n` |
+    | `expi(x)` | the exponential integral `integral up to x of e^t / t`, its principal value |
+    | `spence(x)` | the dilogarithm of `1 - x` |
+    | `dawsn(x)` | Dawson's function `e^(-x^2) integral from 0 to x of e^(t^2)` |
+    | `si(x)`, `ci(x)` | the sine and the cosine integral |
+    | `fresnel_s(x)`, `fresnel_c(x)` | `integral from 0 to x of sin(pi t^2 / 2)`, and of the cosine |
+    | `owens_t(h, a)` | Owen's function, the probability of `X > h` and `0 < Y < a X` |
+    | `hyp1f1(a, b, x)` | Kummer's confluent hypergeometric function |
     """
 
     parts: Tensors = tensors()

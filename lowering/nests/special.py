@@ -20,6 +20,9 @@ from xdsl_rlx.lowering.nests.special_gamma import (
     weight_of_beta,
     weight_of_gamma,
 )
+from xdsl_rlx.lowering.nests.special_integrals import dawsn, expi, owens_t, spence
+from xdsl_rlx.lowering.nests.special_series import hyp1f1
+from xdsl_rlx.lowering.nests.special_waves import ci, fresnel_c, fresnel_s, si
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 EPSILON = 2.0**-53
@@ -138,6 +141,15 @@ KERNELS: dict[SpecialFunction, Callable[..., Number]] = {
     SpecialFunction.BESSEL_J0: j0,
     SpecialFunction.BESSEL_J1: j1,
     SpecialFunction.EXPN: expn,
+    SpecialFunction.EXPI: expi,
+    SpecialFunction.SPENCE: spence,
+    SpecialFunction.DAWSN: dawsn,
+    SpecialFunction.SI: si,
+    SpecialFunction.CI: ci,
+    SpecialFunction.FRESNEL_S: fresnel_s,
+    SpecialFunction.FRESNEL_C: fresnel_c,
+    SpecialFunction.OWENS_T: owens_t,
+    SpecialFunction.HYP1F1: hyp1f1,
 }
 """Each function of f64 numbers."""
 

@@ -1,5 +1,7 @@
 """Special functions beside those of JAX and SciPy. The errors of those in mathlib are in lowering/test_mathlib.py."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import jax.scipy.special as jsp
 import mpmath
@@ -20,6 +22,12 @@ X = RNG.uniform(-3.0, 3.0, (2, 4))
 SHARE = RNG.uniform(0.05, 0.95, (2, 4))
 WHOLE = np.arange(1.0, 9.0).reshape(2, 4)
 WEIGHTS = RNG.uniform(0.1, 2.0, (2, 4))
+
+
+def parts(x: Any) -> tuple[Any, Any]:
+    """The real and the imaginary part."""
+    return np.real(x), np.imag(x)
+
 
 FAMILY = Family(
     [
@@ -59,6 +67,21 @@ FAMILY = Family(
         Row("j0", special.j0, scipy.special.j0, [4.0 * X], orders=0, half=5e-2),
         Row("j1", special.j1, scipy.special.j1, [4.0 * X], orders=0, half=5e-2),
         Row("expn", special.expn, scipy.special.expn, [WHOLE, POSITIVE], (1,), orders=0),
+        *(Row(name, getattr(special, name), getattr(jsp, name), [POSITIVE]) for name in ("expi", "spence")),
+        *(
+            Row(name, getattr(special, name), getattr(jsp, name), [X], half=5e-2)
+            for name in ("dawsn", "sici", "fresnel")
+        ),
+        Row("owens_t", special.owens_t, jsp.owens_t, [X, POSITIVE], (0, 1)),
+        Row("hyp1f1", special.hyp1f1, jsp.hyp1f1, [POSITIVE, OTHER, X], (2,), half=0.1),
+        Row(
+            "sph_harm_y",
+            lambda t, p: parts(special.sph_harm_y(5, -3, t, p)),
+            lambda t, p: parts(scipy.special.sph_harm_y(5, -3, t, p)),
+            [SHARE, X],
+            orders=0,
+            half=0,
+        ),
         Row("logsumexp", special.logsumexp, jsp.logsumexp, [X]),
         Row(
             "logsumexp-weights",
@@ -86,8 +109,9 @@ def test_a_function_is_that_of_jax(name: str) -> None:
 
 EDGES = np.array([0.0, -0.0, -1.0, -2.0, np.inf, -np.inf, np.nan, 1.0, 2.0, 0.4, 1e-300, -3.5, 30.0])
 UNARY = ("gammaln", "gamma", "gammasgn", "psi", "factorial", "erf", "erfc", "erfcx", "erfinv", "ndtr", "ndtri")
-UNARY_MORE = ("log_ndtr", "expit", "logit", "entr", "i0e", "i1e", "i0", "i1", "j0", "j1", "exp1")
-BINARY = ("xlogy", "xlog1py", "rel_entr", "gammainc", "gammaincc")
+UNARY_MORE = ("expi", "dawsn", "log_ndtr", "expit", "logit", "entr", "i0e", "i1e", "i0", "i1", "j0", "j1", "exp1")
+PAIRS = ("sici", "fresnel")
+BINARY = ("owens_t", "xlogy", "xlog1py", "rel_entr", "gammainc", "gammaincc")
 ENDS = np.array([0.0, 1.0, 2.0, np.inf, -1.0, np.nan, 0.3, 1.4, 1e-10])
 
 
@@ -99,12 +123,18 @@ def test_edges_are_those_of_scipy() -> None:
         return {
             **{name: getattr(special, name)(x) for name in (*UNARY, *UNARY_MORE)},
             **{name: getattr(special, name)(a, b) for name in BINARY},
+            **{f"{name} {k}": getattr(special, name)(x)[k] for name in PAIRS for k in range(2)},
             "betainc": special.betainc(a, b, c),
         }
 
     found = rlx.compile(program)(EDGES, a, b, c)
     with np.errstate(all="ignore"):
         for name, value in found.items():
+            if " " in name:
+                name, _, number = name.partition(" ")
+                expected = getattr(scipy.special, name)(EDGES)[int(number)]
+                np.testing.assert_allclose(value, expected, rtol=2e-13, err_msg=name)
+                continue
             given = (EDGES,) if name in UNARY + UNARY_MORE else (a, b, c) if name == "betainc" else (a, b)
             np.testing.assert_allclose(value, getattr(scipy.special, name)(*given), rtol=2e-13, err_msg=name)
 
@@ -126,6 +156,32 @@ WIDE = {
         [(1.001, 0.3), (2.5, 1e9), (39.0, 8.0), (50.0, 30.0), (3.0, -2.3), (4.0, -7.6)],
         lambda s, q: mpmath.zeta(s, q),
     ),
+    "expi": ([(-3.0,), (1e-9,), (0.3725,), (3.5,), (7.5,), (20.0,), (45.0,), (700.0,), (716.0,)], mpmath.ei),
+    "spence": (
+        [(1e-20,), (0.4,), (0.51,), (1.001,), (1.9,), (2.1,), (1e9,)],
+        lambda z: mpmath.polylog(2, 1 - z),
+    ),
+    "dawsn": (
+        [(1e-9,), (-1.4,), (2.0,), (3.0,), (5.0,), (7.0,)],
+        lambda x: mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(-x * x) * mpmath.erfi(x),
+    ),
+    "owens_t": (
+        [(0.3, 0.01), (-1.0, 0.9), (2.0, 3.0), (0.0, 7.0), (4.0, -0.5)],
+        lambda h, a: (
+            mpmath.quad(lambda t: mpmath.exp(-h * h * (1 + t * t) / 2) / (1 + t * t), [0, a]) / (2 * mpmath.pi)
+        ),
+    ),
+    "hyp1f1": (
+        [
+            (1.0, 2.0, 600.0),
+            (0.3, 4.5, 40.0),
+            (2.5, 0.7, -20.0),
+            (0.3, 0.7, -900.0),
+            (-2.0, -3.0, 1.0),
+            (1.5, 1.5, 3.0),
+        ],
+        mpmath.hyp1f1,
+    ),
     "betaln": (
         [(1.0, 1.0), (1e-3, 2.0), (0.5, 1e6), (100.0, 200.0)],
         lambda a, b: mpmath.loggamma(a) + mpmath.loggamma(b) - mpmath.loggamma(a + b),
@@ -140,6 +196,46 @@ def test_iterated_functions_hold_over_their_domains() -> None:
         for name, (cases, exact) in WIDE.items():
             expected = [float(exact(*map(mpmath.mpf, case)).real) for case in cases]
             np.testing.assert_allclose(found[name], expected, rtol=2e-14, atol=1e-300, err_msg=name)
+
+
+def test_integrals_of_waves_hold_over_their_domains() -> None:
+    x = np.array([1e-9, -0.6, 0.6165, 3.9, 5.0, -8.0, 13.0, 1e4, 1.7, 2.5, 7.5, 123456.7])
+    found = rlx.compile(lambda x: (*special.sici(x), *special.fresnel(x)))(x)
+    with mpmath.workdps(40):
+        exact = (mpmath.si, lambda x: mpmath.ci(abs(x)), mpmath.fresnels, mpmath.fresnelc)
+        for function, value in zip(exact, found, strict=True):
+            np.testing.assert_allclose(value, [float(function(mpmath.mpf(one))) for one in x], rtol=2e-14)
+
+
+def test_slopes_hold_far_out_and_where_quotients_are_0_over_0() -> None:
+    x, z = np.array([12.0, -30.0, 100.0]), np.array([1.0, 1.0 + 1e-9, 0.95])
+    dawsn, spence, second = rlx.compile(
+        lambda x, z: (
+            rlx.grad(lambda x: special.dawsn(x).sum())(x),
+            rlx.grad(lambda z: special.spence(z).sum())(z),
+            rlx.jvp(rlx.grad(lambda z: special.spence(z).sum()))([z], [np.ones(3)])[1],
+        )
+    )(x, z)
+    with mpmath.workdps(40):
+        values = [mpmath.sqrt(mpmath.pi) * t * mpmath.exp(-t * t) * mpmath.erfi(t) for t in map(mpmath.mpf, x)]
+        np.testing.assert_allclose(dawsn, [float(1 - value) for value in values], 1e-14)
+    np.testing.assert_allclose(spence, [-1.0, -1.0 + 5e-10, np.log(0.95) / 0.05], 1e-14)
+    np.testing.assert_allclose(second[:2], [0.5, 0.5], 1e-8)
+
+
+def test_bernoulli_numbers_are_exact() -> None:
+    np.testing.assert_array_equal(special.bernoulli(6), [1, -0.5, 1 / 6, 0, -1 / 30, 0, 1 / 42])
+    np.testing.assert_allclose(special.bernoulli(60), scipy.special.bernoulli(60), 1e-11)
+    with pytest.raises(rlx.GraphError, match="bernoulli: expected n to be an integer of at least 0, got -1"):
+        special.bernoulli(-1)
+
+
+def test_spherical_harmonics_are_those_of_scipy() -> None:
+    theta, phi = RNG.uniform(0, np.pi, 7), RNG.uniform(-4, 4, 7)
+    orders = [(0, 0), (1, -1), (4, 2), (9, -7), (30, 3), (2, 3)]
+    found = rlx.compile(lambda t, p: [special.sph_harm_y(n, m, t, p) for n, m in orders])(theta, phi)
+    for (n, m), value in zip(orders, found, strict=True):
+        np.testing.assert_allclose(value, scipy.special.sph_harm_y(n, m, theta, phi), 1e-12, 1e-13)
 
 
 def test_a_derivative_that_is_not_known_is_an_error() -> None:

@@ -69,6 +69,29 @@ def _erfcx_slope(b: MirBuilder, x: Value, y: Value) -> Value:
     return b.where(far, tail, near)
 
 
+_DAWSN_TERMS = tuple(-float(prod(range(1, 2 * k + 2, 2))) / 2 ** (k + 1) for k in range(14))
+
+
+def _dawsn_slope(b: MirBuilder, x: Value, y: Value) -> Value:
+    """`1 - 2 x y`; for large x `-sum over k of (2 k + 1)!! / (2 x^2)^(k + 1)` (DLMF 7.12.1)."""
+    far = b.gt(b.abs(x), _TAIL)
+    inverse = b.recip(b.where(far, x, _TAIL))
+    u = inverse * inverse
+    *terms, last = _DAWSN_TERMS
+    tail = reduce(lambda total, term: total * u + term, reversed(terms), u * 0.0 + last) * u
+    near = 1.0 - b.where(far, 0.0, x) * b.where(far, 0.0, y) * 2.0
+    return b.where(far, tail, near)
+
+
+def _spence_slope(b: MirBuilder, x: Value) -> Value:
+    """`ln x / (1 - x)`; near 1 by the series of the logarithm, of which the derivatives do not cancel."""
+    apart = x - 1.0
+    near = b.lt(b.abs(apart), 0.06)
+    inside = b.where(near, apart, 0.0)
+    series = reduce(lambda total, k: total * inside - (-1.0) ** k / (k + 1.0), range(12, -1, -1), b.zeros_like(inside))
+    return b.where(near, series, -(b.log(x) / b.where(near, 1.0, apart)))
+
+
 diagonal(mir.ErfcxOp, lambda b, g, x, y: g * _erfcx_slope(b, x, y), scalar=lambda b, x: b.erfcx(x))
 diagonal(
     mir.ErfInvOp,
@@ -120,6 +143,22 @@ _PARTIALS: dict[SpecialFunction, tuple[Partial | None, ...]] = {
         lambda b, xs, y: _function(b, SpecialFunction.BESSEL_J0, *xs) - _over(b, y, xs[0], 0.5),
     ),
     SpecialFunction.EXPN: (None, lambda b, xs, y: -_function(b, SpecialFunction.EXPN, xs[0] - 1.0, xs[1])),
+    SpecialFunction.EXPI: (lambda b, xs, y: b.exp(xs[0]) / xs[0],),
+    SpecialFunction.SPENCE: (lambda b, xs, y: _spence_slope(b, xs[0]),),
+    SpecialFunction.DAWSN: (lambda b, xs, y: _dawsn_slope(b, xs[0], y),),
+    SpecialFunction.SI: (lambda b, xs, y: _over(b, b.sin(xs[0]), xs[0], 1.0),),
+    SpecialFunction.CI: (lambda b, xs, y: b.cos(xs[0]) / xs[0],),
+    SpecialFunction.FRESNEL_S: (lambda b, xs, y: b.sin(xs[0] * xs[0] * (0.5 * pi)),),
+    SpecialFunction.FRESNEL_C: (lambda b, xs, y: b.cos(xs[0] * xs[0] * (0.5 * pi)),),
+    SpecialFunction.OWENS_T: (
+        lambda b, xs, y: -(b.gaussian(xs[0]) * b.erf(xs[0] * xs[1] * sqrt(0.5)) * (0.5 / sqrt(2 * pi))),
+        lambda b, xs, y: b.gaussian(xs[0] * b.hypot(xs[1], 1.0)) / ((xs[1] * xs[1] + 1.0) * (2 * pi)),
+    ),
+    SpecialFunction.HYP1F1: (
+        None,
+        None,
+        lambda b, xs, y: xs[0] / xs[1] * _function(b, SpecialFunction.HYP1F1, xs[0] + 1.0, xs[1] + 1.0, xs[2]),
+    ),
 }
 """Of each function by each operand; None where none is known."""
 

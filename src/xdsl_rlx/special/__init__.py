@@ -32,6 +32,19 @@ from xdsl_rlx.special.gamma import (
     psi,
     zeta,
 )
+from xdsl_rlx.special.integrals import (
+    dawsn,
+    expi,
+    fresnel,
+    hyp1f1,
+    owens_t,
+    sici,
+    spence,
+)
+from xdsl_rlx.special.numbers import (
+    bernoulli,
+    sph_harm_y,
+)
 from xdsl_rlx.special.probability import (
     boxcox,
     boxcox1p,
@@ -55,12 +68,14 @@ from xdsl_rlx.special.probability import (
 )
 
 __all__ = [
+    "bernoulli",
     "beta",
     "betainc",
     "betaln",
     "boxcox",
     "boxcox1p",
     "comb",
+    "dawsn",
     "digamma",
     "entr",
     "erf",
@@ -69,14 +84,17 @@ __all__ = [
     "erfcx",
     "erfinv",
     "exp1",
+    "expi",
     "expit",
     "expn",
     "factorial",
+    "fresnel",
     "gamma",
     "gammainc",
     "gammaincc",
     "gammaln",
     "gammasgn",
+    "hyp1f1",
     "i0",
     "i0e",
     "i1",
@@ -94,11 +112,15 @@ __all__ = [
     "multigammaln",
     "ndtr",
     "ndtri",
+    "owens_t",
     "poch",
     "polygamma",
     "psi",
     "rel_entr",
+    "sici",
     "sinc",
+    "spence",
+    "sph_harm_y",
     "xlog1py",
     "xlogy",
     "zeta",

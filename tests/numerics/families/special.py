@@ -63,6 +63,15 @@ _MEANINGS: dict[SpecialFunction, tuple[Callable[..., Any], Callable[..., Any]]] 
     SpecialFunction.BESSEL_J0: (scipy.j0, lambda x: jsp.bessel_jn(x, v=0)[0]),
     SpecialFunction.BESSEL_J1: (scipy.j1, lambda x: jsp.bessel_jn(x, v=1)[1]),
     SpecialFunction.EXPN: (lambda n, x: scipy.expn(n.astype(int), x), jsp.expn),
+    SpecialFunction.EXPI: (scipy.expi, jsp.expi),
+    SpecialFunction.SPENCE: (scipy.spence, jsp.spence),
+    SpecialFunction.DAWSN: (scipy.dawsn, jsp.dawsn),
+    SpecialFunction.SI: (lambda x: scipy.sici(x)[0], lambda x: jsp.sici(x)[0]),
+    SpecialFunction.CI: (lambda x: scipy.sici(x)[1], lambda x: jsp.sici(x)[1]),
+    SpecialFunction.FRESNEL_S: (lambda x: scipy.fresnel(x)[0], lambda x: jsp.fresnel(x)[0]),
+    SpecialFunction.FRESNEL_C: (lambda x: scipy.fresnel(x)[1], lambda x: jsp.fresnel(x)[1]),
+    SpecialFunction.OWENS_T: (scipy.owens_t, jsp.owens_t),
+    SpecialFunction.HYP1F1: (scipy.hyp1f1, jsp.hyp1f1),
 }
 """Every function in SciPy, and in JAX."""
 
