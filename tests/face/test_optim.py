@@ -171,6 +171,9 @@ def test_norms_clip_and_averages():
     zero = optim.clip_by_global_norm({"a": np.zeros(2)}, 1.0)
     np.testing.assert_array_equal(zero["a"], 0)
     assert np.isnan(optim.clip_by_global_norm({"a": np.array([np.nan, 1.0])}, 1.0)["a"]).all()
+    for wrong in (-1.0, 0.0, np.nan, "1", np.ones(2)):
+        with pytest.raises(rlx.GraphError, match="clip_by_global_norm: most: expected a number above 0, got"):
+            optim.clip_by_global_norm(grads, wrong)
     np.testing.assert_allclose(optim.ema(grads, {"a": np.zeros(2), "b": np.ones(1)}, 0.9)["b"], [3.7])
 
 

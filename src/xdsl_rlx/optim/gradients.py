@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.optim.ranges import check_number
 from xdsl_rlx.tree import Tree, flatten, leaves_like, paths
 from xdsl_rlx.tree import map as map_leaves
 
@@ -25,7 +26,10 @@ def global_norm(tree: Tree) -> Any:
 def clip_by_global_norm(grads: Tree, most: float) -> Tree:
     """
     Return the gradients, scaled down to the norm `most` if theirs is larger (Pascanu et al., 2013); NaN stays NaN.
+
+    GraphError if `most` is not above 0.
     """
+    check_number("clip_by_global_norm: most", "clip_norm", most)
     norm = global_norm(grads)
     factor = np.where(norm < most, 1.0, most / np.maximum(norm, most))
     factor = np.where(norm == norm, factor, norm)
@@ -35,6 +39,7 @@ def clip_by_global_norm(grads: Tree, most: float) -> Tree:
 
 def ema(average: Tree, params: Tree, decay: float) -> Tree:
     """Return the exponential moving average of parameters, leaf by leaf: `decay * average + (1 - decay) * params`."""
+    check_number("ema: decay", "decay", decay)
     check_shapes("ema", "average", average, "params", params)
     return map_leaves(lambda a, p: narrow(decay * wide(a) + (1.0 - decay) * wide(p), a.dtype), average, params)
 

@@ -31,7 +31,8 @@ def _bernoulli(n: int) -> tuple[float, ...]:
     exact = [Fraction(1)]
     for m in range(1, n + 1):
         odd = m > 1 and m % 2 == 1
-        exact.append(Fraction(0) if odd else -sum(comb(m + 1, k) * exact[k] for k in range(m)) / (m + 1))
+        total = sum((comb(m + 1, k) * exact[k] for k in range(m)), Fraction(0))
+        exact.append(Fraction(0) if odd else -total / (m + 1))
     return tuple(map(_rounded, exact))
 
 
