@@ -203,12 +203,13 @@ def vjp(function: Function) -> TreeFunction:
     return TreeFunction("vjp", function, build, parameters_of(_primals_and_cotangents))
 
 
-def hvp(function: Function, argnums: int | str = 0) -> TreeFunction:
+def hvp(function: Function, argnums: Which = 0) -> TreeFunction:
     """
     Return the function `(primals, tangent) -> H v`, a Hessian-vector product.
 
-    `H` is the Hessian with respect to one argument. The tangent `v` and the result have the tree structure of that
-    argument.
+    `H` is the Hessian with respect to the argument that `argnums` selects by position or name. The tangent `v` and the
+    result have the tree structure of that argument. If `argnums` is a sequence, `H` is the Hessian with respect to all
+    these arguments together, and both are a tuple of such trees.
     """
     parameters = parameters_of(function)
     chosen = _Chosen(parameters, argnums)
@@ -216,14 +217,21 @@ def hvp(function: Function, argnums: int | str = 0) -> TreeFunction:
     def build(builder: MirBuilder, values: Sequence[Any]) -> Tree:
         primals, tangent = values
         bound = parameters.bind(_arguments("primals", primals), {})
-        places = chosen.places(bound)[0]
-        arguments = [one for one in parameters.arguments(bound) if (one.slot, one.key) in places]
+        groups = chosen.places(bound)
+        tangents = _arguments("tangent", tangent) if chosen.several else (tangent,)
+        if len(tangents) != len(groups):
+            raise GraphError(f"tangent: expected a tree for each of {len(groups)} arguments, got {len(tangents)}")
+        arguments: list[Any] = []
+        along: list[Tree] = []
+        for places, one in zip(groups, tangents, strict=True):
+            found = [each for each in parameters.arguments(bound) if (each.slot, each.key) in places]
+            arguments += found
+            along += [one] if len(found) == 1 else _arguments("tangent", one)
 
         def of_one(*given: Tree) -> Tree:
             return grad(function, argnums).run(parameters.replaced(bound, arguments, given))
 
-        along = (tangent,) if len(arguments) == 1 else _arguments("tangent", tangent)
-        return jvp(of_one)(tuple(one.value for one in arguments), along)[1]
+        return jvp(of_one)(tuple(one.value for one in arguments), tuple(along))[1]
 
     return TreeFunction("hvp", function, build, parameters_of(_primals_and_tangent))
 
@@ -430,7 +438,7 @@ class _Chosen:
 
     def __init__(self, parameters: Parameters, argnums: Which):
         self._parameters = parameters
-        self._several = not isinstance(argnums, int | str)
+        self.several = not isinstance(argnums, int | str)
         self._which: tuple[int | str, ...] = tuple(argnums) if not isinstance(argnums, int | str) else (argnums,)
         for one in self._which:
             parameters.check_known(one, "argnums")
@@ -442,7 +450,7 @@ class _Chosen:
     def unflatten(self, call: _Call, found: Mapping[str, Any]) -> Tree:
         """What was found for inputs, as the trees of the arguments: one, or a tuple if several may be named."""
         trees = [self._tree(call, one, found) for one in self._which]
-        return tuple(trees) if self._several else trees[0]
+        return tuple(trees) if self.several else trees[0]
 
     def _tree(self, call: _Call, which: int | str, found: Mapping[str, Any]) -> Tree:
         places = self._parameters.find(call.values, which, "argnums")

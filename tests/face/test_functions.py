@@ -113,6 +113,19 @@ def test_both_modes_along_vectors():
     close(rlx.hvp(of_one)((W,), V), jax.jvp(jax.grad(of_one), (W,), (V,))[1])
 
 
+def test_hvp_by_several_arguments():
+    x, y, along = W["a"], {"a": V["a"]}, (V["a"], {"a": W["a"]})
+
+    def f(module: Any) -> Any:
+        return lambda x, y, z: (module.sin(x) * y["a"] ** 2).sum() + (x * x).sum() * z
+
+    for chosen in ((0, 1), ("x", "y"), (0, -2)):
+        found = rlx.hvp(f(np), chosen)((x, y, 2.0), along)
+        close(found, jax.jvp(lambda x, y: jax.grad(f(jnp), (0, 1))(x, y, 2.0), (x, y), along)[1])
+    with pytest.raises(rlx.GraphError, match="tangent: expected a tree for each of 2 arguments, got 1"):
+        rlx.hvp(f(np), (0, 1))((x, y, 2.0), along[:1])
+
+
 def test_transformations_nest():
     def f(w: Any, x: Any) -> Any:
         return ((w * x) ** 3).sum()

@@ -31,6 +31,7 @@ RANGES: dict[str, tuple[str, Callable[[float], bool]]] = {
 }
 """In words, and as a test, for a number that is not NaN or for NaN alike."""
 
+
 def check_number(what: str, name: str, found: Any) -> None:
     """Raise GraphError for an argument that is outside of the range of its name, or no number; not for a value."""
     words, fits = RANGES[name]
