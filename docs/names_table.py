@@ -218,7 +218,7 @@ JAX_LAX: dict[str, str] = {
         "conv_transpose_shape_tuple padtype_to_pads reduce_window_shape_tuple shape_as_value",
     ),
     **missing(TRACING, "after_all composite create_token dce_sink optimization_barrier platform_dependent stage"),
-    **missing("write the implicit derivative with `rlx.custom_jvp`", "custom_linear_solve custom_root"),
+    **same("rlx.solvers", "custom_linear_solve custom_root"),
     **missing(SCALED, "scaled_dot"),
 }
 
