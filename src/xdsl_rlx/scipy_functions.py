@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.tree import Tree, flatten, paths, ravel, unflatten
 from xdsl_rlx.tree_functions import hessian, hvp, jacfwd, value_and_grad
 
-Vector = np.ndarray[Any, Any]
+FlatArray = np.ndarray[Any, Any]
 
 
 class ScipyFunction:
@@ -30,7 +30,7 @@ class ScipyFunction:
             raise GraphTypeError(f"scipy_fun: f: expected a function, got {shown(f)}")
         self.f = f
         self._unravel: Callable[[Any], Tree] | None = None
-        self._x0: Vector | None = None
+        self._x0: FlatArray | None = None
         if x0 is not None:
             leaves, spec = flatten(x0)
             arrays = [_floats(leaf, f"scipy_fun: x0{place}") for leaf, place in zip(leaves, paths(spec), strict=True)]
@@ -38,7 +38,7 @@ class ScipyFunction:
             self._x0 = np.asarray(vector, np.float64)
 
     @property
-    def x0(self) -> Vector:
+    def x0(self) -> FlatArray:
         """The first guess as a vector."""
         if self._x0 is None:
             raise GraphError("scipy_fun: x0 was not given; pass a tree of arrays, or a vector to SciPy")
@@ -48,7 +48,7 @@ class ScipyFunction:
         """Return the tree of a vector, such as `result.x`; leaves have the element types of those of `x0`."""
         return x if self._unravel is None else self._unravel(x)
 
-    def __call__(self, x: Any, *args: Any) -> tuple[float, Vector]:
+    def __call__(self, x: Any, *args: Any) -> tuple[float, FlatArray]:
         """Return the value of the function and its gradient, for `jac=True`."""
         value, slope = self._value_and_grad(_vector(x), *args)
         return float(value), np.asarray(slope, np.float64)
@@ -58,16 +58,16 @@ class ScipyFunction:
         found = self._value(_vector(x), *args)
         return float(found[0]) if self._is_number else np.asarray(found, np.float64)
 
-    def jac(self, x: Any, *args: Any) -> Vector:
+    def jac(self, x: Any, *args: Any) -> FlatArray:
         """Return the gradient of a number, or the Jacobian of the vector that `fun` returns."""
         found = np.asarray(self._jacobian(_vector(x), *args), np.float64)
         return found[0] if self._is_number else found
 
-    def hess(self, x: Any, *args: Any) -> Vector:
+    def hess(self, x: Any, *args: Any) -> FlatArray:
         """Return the Hessian, a dense matrix."""
         return np.asarray(self._hessian(_vector(x), *args), np.float64)
 
-    def hessp(self, x: Any, p: Any, *args: Any) -> Vector:
+    def hessp(self, x: Any, p: Any, *args: Any) -> FlatArray:
         """Return the Hessian times the vector `p`, without the Hessian."""
         return np.asarray(self._product(_vector(x), _vector(p), *args), np.float64)
 
@@ -126,11 +126,11 @@ def scipy_fun(f: Callable[..., Any], x0: Tree = None) -> ScipyFunction:
     return ScipyFunction(f, x0)
 
 
-def _vector(x: Any) -> Vector:
+def _vector(x: Any) -> FlatArray:
     return np.asarray(x, np.float64)
 
 
-def _floats(leaf: Any, what: str) -> Vector:
+def _floats(leaf: Any, what: str) -> FlatArray:
     array = np.asarray(leaf) if isinstance(leaf, int | float) else read_array(leaf)
     if array is None:
         raise GraphError(f"{what}: expected a floating-point array, got {shown(leaf)}")
