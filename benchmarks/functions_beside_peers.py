@@ -2,7 +2,8 @@
 
 Each row is timed as a value and as the gradient of a weighted sum, in f32 on one thread, on three sizes. The frameworks
 take turns; the number is the least of the turns. `--json FILE` writes the times, `--only WORD` takes the rows that have
-it in their names.
+it in their names. `--cpu-time` counts the time of all threads of this process instead of wall time: on a busy machine,
+calls that are longer than a time slice are interrupted, and wall time says little.
 """
 
 # Functions of three libraries, of arrays of any of them.
@@ -32,9 +33,11 @@ import xdsl_rlx as rlx
 torch: Any = import_module("torch") if find_spec("torch") else None
 
 SIZES = (1 << 10, 1 << 16, 1 << 21)
-SECONDS = 0.05
-"""Time of one turn."""
-TURNS = 7
+TURN_SECONDS = 0.001
+"""Seconds of one turn, unless a call takes longer: less than a time slice, so that some turns are not interrupted."""
+ROW_SECONDS = 0.8
+"""Seconds of all turns of a row, unless `LEAST_TURNS` take longer."""
+LEAST_TURNS, MOST_TURNS = 12, 200
 
 Array = np.ndarray[Any, Any]
 
@@ -306,24 +309,32 @@ def _calls(row: Row, size: int, gradient: bool) -> dict[str, Callable[[], Any]]:
             leaves = [x.detach().requires_grad_() for x in tensors[: row.wrt]]
             return torch.autograd.grad((function(*leaves, *tensors[row.wrt :]) ** 2).sum(), leaves)
 
+        try:
+            by_torch()
+        except RuntimeError:
+            # no derivative there
+            return found
         found["torch"] = by_torch
     return found
 
 
-def times_of(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Seconds of a call, the least of interleaved turns."""
+def times_of(calls: dict[str, Callable[[], Any]], clock: Callable[[], float]) -> dict[str, float]:
+    """Return the seconds of a call by `clock`: the least of many short interleaved turns."""
     best, counts = dict.fromkeys(calls, math.inf), dict[str, int]()
     for name, call in calls.items():
         call()
         start = time.perf_counter()
         call()
-        counts[name] = max(1, int(SECONDS / max(time.perf_counter() - start, 1e-7)))
-    for _ in range(TURNS):
+        counts[name] = max(1, int(TURN_SECONDS / max(time.perf_counter() - start, 1e-7)))
+    begin = time.perf_counter()
+    for turn in range(MOST_TURNS):
+        if turn >= LEAST_TURNS and time.perf_counter() - begin > ROW_SECONDS:
+            break
         for name, call in calls.items():
-            start = time.perf_counter()
+            start = clock()
             for _ in range(counts[name]):
                 call()
-            best[name] = min(best[name], (time.perf_counter() - start) / counts[name])
+            best[name] = min(best[name], (clock() - start) / counts[name])
     return best
 
 
@@ -331,7 +342,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--cpu-time", action="store_true")
     options = parser.parse_args()
+    clock = time.process_time if options.cpu_time else time.perf_counter
     jax.config.update("jax_platforms", "cpu")
     # XLA's pool has the size of the affinity when it is made, at the first array
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -343,7 +356,7 @@ def main() -> None:
             continue
         for gradient in (False, True) if row.wrt else (False,):
             for size in SIZES:
-                found = times_of(_calls(row, size, gradient))
+                found = times_of(_calls(row, size, gradient), clock)
                 peers = [value for name, value in found.items() if name != "ours"]
                 ratio = found["ours"] / min(peers) if peers else math.nan
                 line = {"name": row.name, "gradient": gradient, "size": size, "ratio": ratio, **found}
