@@ -19,6 +19,7 @@ from xdsl_rlx.dialects.lir.scalar import (
     NdtriOp,
     NdtrOp,
     ScalarOp,
+    SigmoidOp,
     SinSmallOp,
     TanSmallOp,
 )
@@ -39,6 +40,7 @@ FUNCTIONS: dict[type[Operation], str] = {
     math.AtanhOp: "atanh",
     math.CbrtOp: "cbrt",
     math.ErfOp: "erf",
+    SigmoidOp: "sigmoid",
     ErfcOp: "erfc",
     GaussianOp: "gaussian",
     NdtrOp: "ndtr",

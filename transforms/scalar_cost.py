@@ -30,6 +30,7 @@ _COSTS: dict[str, int] = {
     "math.floor": 1,
     "math.ceil": 1,
     "math.trunc": 1,
+    "lir.sigmoid": DEAR + 4,
     "lir.gaussian": DEAR,
     "lir.erfc": DEAR + 5,
     "lir.ndtr": DEAR + 5,

@@ -44,6 +44,7 @@ from xdsl_rlx.dialects.lir.scalar import (
     LgammaOp,
     NdtriOp,
     NdtrOp,
+    SigmoidOp,
     SinSmallOp,
     TanSmallOp,
 )
@@ -81,6 +82,7 @@ Lir = Dialect(
         GeluOp,
         LgammaOp,
         NdtriOp,
+        SigmoidOp,
         SinSmallOp,
         CosSmallOp,
         TanSmallOp,
@@ -127,6 +129,7 @@ __all__ = [
     "PrefetchOp",
     "ProgramOp",
     "ReturnOp",
+    "SigmoidOp",
     "SinSmallOp",
     "SlotOp",
     "StepOp",

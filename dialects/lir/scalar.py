@@ -32,6 +32,13 @@ class ScalarOp(IRDLOperation, abc.ABC):
 
 
 @irdl_op_definition
+class SigmoidOp(ScalarOp):
+    """`result = 1 / (1 + e^-operand)`, without overflow."""
+
+    name = "lir.sigmoid"
+
+
+@irdl_op_definition
 class ErfcOp(ScalarOp):
     """`result = 1 - erf(operand)`."""
 

@@ -44,6 +44,7 @@ from xdsl_rlx.dialects.lir.scalar import (
     NdtriOp,
     NdtrOp,
     ScalarOp,
+    SigmoidOp,
 )
 
 INDEX = IndexType()
@@ -477,6 +478,8 @@ class ScalarBuilder:
     acosh = _function(math.AcoshOp)
     atanh = _function(math.AtanhOp)
     cbrt = _function(math.CbrtOp)
+    sigmoid = _function(SigmoidOp)
+    """`1 / (1 + e^-a)`, without overflow."""
     erf = _function(math.ErfOp)
     erfc = _function(ErfcOp)
     """`1 - erf(a)`, accurate where that is small."""
@@ -506,7 +509,3 @@ class ScalarBuilder:
     def pow(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         return self._binary(math.PowFOp, a, b, _STRICT)
 
-    def sigmoid(self, a: Scalar) -> Scalar:
-        """`1 / (1 + exp(-a))` without overflow or cancellation: with `e = exp(-|a|)`, `(1 or e) / (1 + e)`."""
-        e = self.exp(-self.abs(a))
-        return self.select(a >= 0.0, 1.0, e) / (e + 1.0)

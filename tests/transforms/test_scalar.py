@@ -2,7 +2,7 @@
 
 import pytest
 from xdsl.builder import Builder
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, ModuleOp, bf16, f16, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, Block, Region
 from xdsl.rewriter import InsertPoint
@@ -86,11 +86,3 @@ def test_only_accumulation_may_be_reassociated():
     first, second = module.body.block.ops
     assert isinstance(first, arith.AddfOp) and isinstance(second, arith.AddfOp)
     assert "reassoc" in str(first) and "fastmath" not in str(second)
-
-
-def test_sigmoid_is_built_from_exp_of_a_negative_number():
-    module, b, (x,) = block(f32)
-    b.sigmoid(x)
-    ops = list(module.body.block.ops)
-    exp = next(op for op in ops if isinstance(op, math.ExpOp))
-    assert isinstance(exp.operand.owner, arith.NegfOp)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from math import inf, pi, sqrt
+from math import pi, sqrt
 from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
@@ -42,6 +42,8 @@ GELU_LINEAR = 2 * sqrt(2 / pi)
 GELU_CUBIC = 0.044715
 GELU_BOUND = 40.0
 """Where the approximate gelu is 0 or `x`, in f64 too."""
+SILU_BOUND = 1e3
+"""Below its negative silu is 0, in f64 too."""
 
 
 def is_unsigned(type_: Attribute) -> bool:
@@ -56,10 +58,6 @@ def _vanishing(b: MirBuilder, factor: Value, x: Value) -> Value:
     Selects `x`, not the product: the product rule multiplies `x` with the derivative of the factor, which is 0 too.
     """
     return factor * b.where(b.eq(factor, 0.0), 0.0, x)
-
-
-def _vanishing_scalar(b: ScalarBuilder, factor: Scalar, x: Scalar) -> Scalar:
-    return b.select(b.eq(factor, 0.0), 0.0, factor * x)
 
 
 def gelu_slope(b: MirBuilder, x: Value) -> Value:
@@ -81,9 +79,20 @@ def gelu_approx_slope(b: MirBuilder, x: Value) -> Value:
 
 
 def gelu_approx_scalar(b: ScalarBuilder, x: Scalar) -> Scalar:
-    """`x s`, since `1 + tanh u = 2 sigmoid 2u`. This is the s of the slope, computed once where both are in a loop."""
+    """
+    `x s`, since `1 + tanh u = 2 sigmoid 2u`.
+
+    The s is that of the slope, bounded operand included: a loop over both computes it once.
+    """
     c = GELU_LINEAR
-    return _vanishing_scalar(b, b.sigmoid(x * (c + x * x * (c * GELU_CUBIC))), x)
+    above = b.select(x < -GELU_BOUND, -GELU_BOUND, x)
+    bounded = b.select(x > GELU_BOUND, GELU_BOUND, above)
+    return above * b.sigmoid(bounded * (c + (c * GELU_CUBIC) * (bounded * bounded)))
+
+
+def silu_scalar(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """`x sigmoid(x)`, and -0 at -inf. The sigmoid is that of the slope."""
+    return b.select(x < -SILU_BOUND, -SILU_BOUND, x) * b.sigmoid(x)
 
 
 def erf_slope(b: MirBuilder, x: Value) -> Value:
@@ -93,7 +102,7 @@ def erf_slope(b: MirBuilder, x: Value) -> Value:
 
 
 def silu_slope(b: MirBuilder, x: Value) -> Value:
-    """With `s = sigmoid x`: `s + x s (1 - s)`. Of the exponentials in s and in silu, only those in s are computed."""
+    """With `s = sigmoid x`: `s + x s (1 - s)`."""
     s = b.sigmoid(x)
     return s + _vanishing(b, s * (1.0 - s), x)
 
@@ -121,7 +130,7 @@ diagonal(
 diagonal(
     mir.SiluOp,
     lambda b, g, x, y: g * silu_slope(b, x),
-    scalar=lambda b, x: b.select(b.eq(x, -inf), 0.0, x / (b.exp(-x) + 1.0)),
+    scalar=silu_scalar,
 )
 diagonal(
     # y > 0 where x > 0, and y is what the next op keeps anyway.

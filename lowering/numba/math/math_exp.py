@@ -1,4 +1,4 @@
-"""exp, exp2, expm1, sinh, cosh, tanh and erf as branch-free scalar expressions. Logarithms are in math_log.py.
+"""exp, exp2, expm1, sigmoid, sinh, cosh, tanh and erf as branch-free scalar expressions. Logarithms are in math_log.py.
 
 Polynomials are minimax fits (Remez, 45 digits); the comments give the interval and the error of the fit."""
 
@@ -29,14 +29,17 @@ class _Range:
     highest: float
     lowest_normal: float
     """Below this the result may be denormal."""
-    lowest_expm1: float
     lowest_exp2: float
     highest_exp2: float
+    highest_sigmoid: float
+    """From here on sigmoid is 1."""
+    shift: int
+    """2^-shift is the numerator of sigmoid; exponents from that of `e^-highest_sigmoid` on, plus this, are normal."""
 
 
 _RANGE = {
-    F32: _Range(-105.0, 88.8, -80.0, -20.0, -151.0, 128.0),
-    F64: _Range(-746.0, 709.8, -700.0, -40.0, -1076.0, 1024.0),
+    F32: _Range(-105.0, 88.8, -80.0, -151.0, 128.0, 43.0, 64),
+    F64: _Range(-746.0, 709.8, -700.0, -1076.0, 1024.0, 350.0, 512),
 }
 
 EXP = {
@@ -228,14 +231,35 @@ def exp2(b: ScalarBuilder, x: Scalar) -> Scalar:
 
 
 def expm1(b: ScalarBuilder, x: Scalar) -> Scalar:
-    """2^n (1 + r + tail) - 1, computed at half size because 2^n may overflow where the result does not."""
+    """
+    2^n (1 + r + tail) - 1, computed at half size because 2^n may overflow where the result does not.
+
+    Reduction and polynomial are those of exp: a loop over both, as the gradient of elu is, computes them once. The
+    power is at least 2^-64, beside which the result is -1.
+    """
     f = format_of(x)
     limits = _RANGE[f]
-    n, r = _reduce(b, at_most(b, at_least(b, x, limits.lowest_expm1), limits.highest))
+    n, r = _reduce(b, at_most(b, at_least(b, x, limits.lowest), limits.highest))
     tail = (r * r) * polynomial(b, r, EXP[f])
-    scale = b.bitcast((n.bits(b) << f.digits) + (f.one_bits - (1 << f.digits)), f.type)
+    bounded = Rounded(n.value, at_least(b, n.shifted, f.magic - 64.0))
+    scale = b.bitcast((bounded.bits(b) << f.digits) + (f.one_bits - (1 << f.digits)), f.type)
     sum = b.fma(scale, tail, b.fma(scale, r, scale - 0.5))
     return b.copysign(b.select(b.eq(n.value, 0.0), r + tail, sum + sum), x)
+
+
+def sigmoid(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """
+    `1 / (1 + e^-x)` as `c / (c + c e^-x)` with a power of two c: neither a power nor the quotient's operands overflow.
+
+    It is rounded once where it is denormal.
+    """
+    f = format_of(x)
+    limits = _RANGE[f]
+    n, r = _reduce(b, -at_most(b, at_least(b, x, limits.lowest), limits.highest_sigmoid))
+    p = b.fma(r, b.fma(r, polynomial(b, r, EXP[f]), 1.0), 1.0)
+    scale = b.bitcast((n.bits(b) << f.digits) + (f.one_bits - (limits.shift << f.digits)), f.type)
+    c = 2.0**-limits.shift
+    return c / b.fma(p, scale, c)
 
 
 def _quarter_exp(b: ScalarBuilder, size: Scalar) -> Scalar:

@@ -86,6 +86,7 @@ _UNARY: dict[str, Callable[[ScalarBuilder, Scalar], Scalar]] = {
     "exp": math_exp.exp,
     "exp2": math_exp.exp2,
     "expm1": math_exp.expm1,
+    "sigmoid": math_exp.sigmoid,
     "sinh": math_exp.sinh,
     "cosh": math_exp.cosh,
     "tanh": math_exp.tanh,
