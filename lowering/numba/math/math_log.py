@@ -146,10 +146,28 @@ def log10(b: ScalarBuilder, x: Scalar) -> Scalar:
 
 
 def log1p(b: ScalarBuilder, x: Scalar) -> Scalar:
-    """log(1 + x): what 1 + x loses is added again as its first-order effect; exact for tiny x."""
-    short = format_of(x) is F32
-    result = b.cast(_log1p_short(b, b.cast(x, f64)), x.type) if short else _log1p_f64(b, x)
-    return b.copysign(_at_edges(b, x, result, -1.0), x)
+    """log(1 + x), exact for tiny x: see `_log1p_f32` and `_log1p_f64`."""
+    if format_of(x) is F32:
+        return _log1p_f32(b, x)
+    return b.copysign(_at_edges(b, x, _log1p_f64(b, x), -1.0), x)
+
+
+def _log1p_f32(b: ScalarBuilder, x: Scalar) -> Scalar:
+    """
+    `e ln 2 + log(1 + f)` with `f = (1 + x) 2^-e - 1 = x 2^-e + (2^-e - 1)`, which is rounded once.
+
+    The exponent is that of the rounded `1 + x`. The power is made four times as large: 2^-128 has no normal number.
+    """
+    f = F32
+    field = b.bitcast(x + 1.0, f.int_type) + (f.one_bits - f.sqrt_half_bits)
+    power = b.bitcast(((f.bias << 1) + 2 << f.digits) - (field & -(1 << f.digits)), f.type)
+    e = b.cast((field >> f.digits) - f.bias, f.type)
+    part = b.fma(x * power, 0.25, b.fma(power, 0.25, -1.0))
+    square = part * part
+    tail = b.fma(part * square, polynomial(b, part, _LOG_F32), e * f.ln2_low)
+    result = b.fma(e, f.ln2_high, part + b.fma(square, -0.5, tail))
+    outside = b.select(b.eq(x, -1.0), -INF, b.const(NAN, f.type))
+    return b.select(x > -1.0, b.select(x < INF, b.copysign(result, x), x), outside)
 
 
 def _log1p_short(b: ScalarBuilder, x: Scalar) -> Scalar:

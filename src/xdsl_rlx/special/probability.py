@@ -84,9 +84,9 @@ def logit(p: Any) -> Any:
 
 
 def _logit(p: Any) -> Any:
-    middle = abs(p - 0.5) < 0.2
-    twice = np.where(middle, 2.0 * (p - 0.5), 0)
-    return np.where(middle, np.log1p(twice) - np.log1p(-twice), np.log(p / (1.0 - p)))
+    # ln(p / q) = log1p((p - q) / q) for q = 1 - p <= 1/2: p - q = 2 p - 1 is exact where it is small
+    size = np.log1p(abs(2.0 * p - 1.0) / np.minimum(p, 1.0 - p))
+    return np.where(p < 0.5, -size, size)
 
 
 @composite
