@@ -39,6 +39,7 @@ class SpecialFunction(StrEnum):
     """Functions that are computed by series and continued fractions, named as in `jax.scipy.special`."""
 
     ZETA = "zeta"
+    TRIGAMMA = "trigamma"
     IGAMMA = "igamma"
     IGAMMAC = "igammac"
     IGAMMA_GRAD_A = "igamma_grad_a"
@@ -71,6 +72,7 @@ class SpecialFunction(StrEnum):
 
 _ARITIES: dict[SpecialFunction, int] = {
     SpecialFunction.ZETA: 2,
+    SpecialFunction.TRIGAMMA: 1,
     SpecialFunction.IGAMMA: 2,
     SpecialFunction.IGAMMAC: 2,
     SpecialFunction.IGAMMA_GRAD_A: 2,
@@ -111,6 +113,7 @@ class SpecialFunctionOp(MirOp, name="mir.special_function"):
     | function | |
     | --- | --- |
     | `zeta(s, q)` | `sum over k >= 0 of (q + k)^-s`, Hurwitz's |
+    | `trigamma(x)` | `zeta(2, x)`, the derivative of `digamma` |
     | `igamma(a, x)`, `igammac(a, x)` | the regularised lower and upper incomplete gamma functions |
     | `igamma_grad_a(a, x)` | the derivative of `igamma` by `a` |
     | `gamma_density(a, x)` | `x^(a - 1) e^-x / gamma(a)`, the derivative of `igamma` by `x` |

@@ -1,14 +1,17 @@
-"""Kernels of special functions that iterate. Numbers are f64 in them, also for results in f32."""
+"""Kernels of special functions that iterate. Numbers are f64 in them, also for results in f32, where a row of
+`SHORT_KERNELS` does not say otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, nan, prod
+from math import factorial, inf, nan, pi, prod
+
+from xdsl.dialects.builtin import f64
 
 from xdsl_rlx.dialects.mir.special import SpecialFunction, SpecialFunctionOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, floor, power, rolled, scratch
-from xdsl_rlx.lowering.nests.special_bessel import expn, i0e, i1e, j0, j1
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, floor, power, rolled, scratch, select
+from xdsl_rlx.lowering.nests.special_bessel import expn, i0e, i0e_f32, i1e, i1e_f32, j0, j1
 from xdsl_rlx.lowering.nests.special_gamma import (
     beta,
     betainc,
@@ -17,6 +20,7 @@ from xdsl_rlx.lowering.nests.special_gamma import (
     igamma_grad_a,
     igammac,
     log_beta,
+    polynomial,
     weight_of_beta,
     weight_of_gamma,
 )
@@ -43,6 +47,26 @@ _ZETA = (
     -1693824136731743669452800000.0 / 236364091.0,
 )
 
+
+_BERNOULLI = (
+    1.0 / 6.0,
+    -1.0 / 30.0,
+    1.0 / 42.0,
+    -1.0 / 30.0,
+    5.0 / 66.0,
+    -691.0 / 2730.0,
+    7.0 / 6.0,
+    -3617.0 / 510.0,
+    43867.0 / 798.0,
+    -174611.0 / 330.0,
+)
+"""B(2 j) from j = 1 on."""
+
+_SINE = tuple((-1.0) ** k * pi ** (2 * k) / factorial(2 * k + 1) for k in range(11))
+"""`sin(pi d) / (pi d)` in `d^2`: 2^-59 for `|d| <= 1/2`."""
+
+SHIFT = 8
+"""Terms of trigamma that are added: the next term of its series is 2^-56 of the result from there on."""
 
 FIRST = 8
 """Terms of zeta that are always added; their powers are computed side by side."""
@@ -125,8 +149,27 @@ def zeta(s: Number, q: Number) -> Number:
     return result
 
 
+def trigamma(x: Number) -> Number:
+    """
+    `1 / x^2 + ... + 1 / (x + 7)^2`, and Euler's and Maclaurin's formula for the other terms: no loop, no branch.
+
+    Below 0 it is `pi^2 / sin(pi x)^2` less that of `1 - x` (DLMF 5.15.6).
+    """
+    a = select(x < 0.0, 1.0 - x, x)
+    total = 1.0 / (a * a)
+    for k in range(1, SHIFT):
+        total = total + 1.0 / ((a + float(k)) * (a + float(k)))
+    inverse = 1.0 / (a + float(SHIFT))
+    square = inverse * inverse
+    total = total + (inverse + 0.5 * square + inverse * square * polynomial(square, _BERNOULLI))
+    d = x - floor(x + 0.5)
+    root = 1.0 / (d * polynomial(d * d, _SINE))
+    return select(x < 0.0, root * root - total, total)
+
+
 KERNELS: dict[SpecialFunction, Callable[..., Number]] = {
     SpecialFunction.ZETA: zeta,
+    SpecialFunction.TRIGAMMA: trigamma,
     SpecialFunction.IGAMMA: igamma,
     SpecialFunction.IGAMMAC: igammac,
     SpecialFunction.IGAMMA_GRAD_A: igamma_grad_a,
@@ -153,6 +196,12 @@ KERNELS: dict[SpecialFunction, Callable[..., Number]] = {
 }
 """Each function of f64 numbers."""
 
+SHORT_KERNELS: dict[SpecialFunction, Callable[..., Number]] = {
+    SpecialFunction.BESSEL_I0E: i0e_f32,
+    SpecialFunction.BESSEL_I1E: i1e_f32,
+}
+"""Functions of f32 numbers, for elements of f32 and shorter ones: those that lose no more than 3 ulp."""
+
 WORK = 300
 """About as many additions as an element costs."""
 
@@ -160,9 +209,11 @@ WORK = 300
 @NEST.rule(SpecialFunctionOp)
 def special_function_nest(op: SpecialFunctionOp, work: Work) -> None:
     """An iteration computes an element."""
-    size, element, function = prod(shape_of(op.result)), element_of(op.result), KERNELS[op.function.data]
+    size, element = prod(shape_of(op.result)), element_of(op.result)
+    short = None if element == f64 else SHORT_KERNELS.get(op.function.data)
+    function, number = (short, "f32") if short else (KERNELS[op.function.data], "f64")
     reads = [work.read(x, (size,)) for x in op.parts]
 
     @work.over(size, WORK, reads, [work.write(op.result, (size,))])
     def compute(it: Iteration, *arrays: Array) -> None:
-        arrays[-1][it.index] = cast(function(*[cast(x[it.index], "f64") for x in arrays[:-1]]), element)
+        arrays[-1][it.index] = cast(function(*[cast(x[it.index], number) for x in arrays[:-1]]), element)

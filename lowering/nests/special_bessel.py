@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from math import inf, nan, pi
 
-from xdsl_rlx.lowering.nest import Number, cast, copysign, cos, exp, floor, log, sin, sqrt
+from xdsl_rlx.lowering.nest import Number, cast, copysign, cos, exp, floor, fma, log, select, sin, sqrt
 from xdsl_rlx.lowering.nests.special_gamma import EPSILON, polynomial
 
 # I0(x) / x^0 in x^2 for |x| <= 8
@@ -99,6 +99,49 @@ _I1_FAR = (
     7.79067217908059e-10,
     -3.2677656089803323e-11,
     -1.13288885034257e-10,
+)
+# the same for f32 numbers, rounded to them: 2^-27.8, 2^-24.5, 2^-26.4, 2^-26.4
+_SHORT_I0_NEAR = (
+    1.0,
+    0.25,
+    0.01562500186264515,
+    0.00043402696610428393,
+    6.781830506952247e-06,
+    6.780235395353884e-08,
+    4.717998769443454e-10,
+    2.3721387267666705e-12,
+    1.0069564099375854e-14,
+    1.9913380630479078e-17,
+    1.3566382431329069e-19,
+)
+_SHORT_I0_FAR = (
+    0.40217649936676025,
+    0.00336055806837976,
+    0.00013615653733722866,
+    1.1102880307589658e-05,
+    1.6386256902478635e-06,
+    3.699968544879084e-07,
+)
+_SHORT_I1_NEAR = (
+    0.5,
+    0.0625,
+    0.0026041667442768812,
+    5.425341805675998e-05,
+    6.781770593988767e-07,
+    5.6506186396632074e-09,
+    3.368225490185672e-11,
+    1.4871177206332575e-13,
+    5.525323499277481e-16,
+    1.0528416875120878e-18,
+    5.9672987104160145e-21,
+)
+_SHORT_I1_FAR = (
+    0.389398455619812,
+    -0.009749584831297398,
+    -0.00021916875266470015,
+    -1.4990881936682854e-05,
+    -2.0091138139832765e-06,
+    -4.3141818650838104e-07,
 )
 # J0(x) / x^0 without its first zeros, in x^2 / 19 - 1 for x^2 <= 38
 _J0_NEAR = (
@@ -247,6 +290,30 @@ def i1e(x: Number) -> Number:
         result = polynomial(16.0 / size - 1.0, _I1_FAR) / sqrt(size)
         result = result if x > 0.0 else -result
     return result
+
+
+def i0e_f32(x: Number) -> Number:
+    """`e^-|x| I0(x)` of an f32 number: 3 ulp."""
+    size = abs(x)
+    near = exp(-size) * short_polynomial(size * size, _SHORT_I0_NEAR)
+    far = short_polynomial(16.0 / size - 1.0, _SHORT_I0_FAR) / sqrt(size)
+    return select(size > 8.0, far, near)
+
+
+def i1e_f32(x: Number) -> Number:
+    """`e^-|x| I1(x)` of an f32 number: 3 ulp."""
+    size = abs(x)
+    near = size * (exp(-size) * short_polynomial(size * size, _SHORT_I1_NEAR))
+    far = short_polynomial(16.0 / size - 1.0, _SHORT_I1_FAR) / sqrt(size)
+    return copysign(select(size > 8.0, far, near), x)
+
+
+def short_polynomial(x: Number, coefficients: tuple[float, ...]) -> Number:
+    """`c[0] + c[1] x + ...` of f32 numbers."""
+    total = coefficients[-1] + 0.0 * x
+    for c in reversed(coefficients[:-1]):
+        total = fma(total, x, cast(c, "f32"))
+    return total
 
 
 def quotient(x: Number, parts: tuple[tuple[float, ...], tuple[float, ...]]) -> Number:

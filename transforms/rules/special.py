@@ -34,7 +34,9 @@ def zeta(b: MirBuilder, s: Value | float, q: Value) -> Value:
 
 
 diagonal(mir.LgammaOp, lambda b, g, x, y: g * b.digamma(x), scalar=lambda b, x: b.lgamma(x))
-diagonal(mir.DigammaOp, lambda b, g, x, y: g * zeta(b, 2.0, x), scalar=lambda b, x: b.digamma(x))
+diagonal(
+    mir.DigammaOp, lambda b, g, x, y: g * _function(b, SpecialFunction.TRIGAMMA, x), scalar=lambda b, x: b.digamma(x)
+)
 
 
 def _beta_slope(b: MirBuilder, x: Value, other: Value) -> Value:
@@ -106,6 +108,7 @@ diagonal(
 
 _PARTIALS: dict[SpecialFunction, tuple[Partial | None, ...]] = {
     SpecialFunction.ZETA: (None, lambda b, xs, y: -(xs[0] * zeta(b, xs[0] + 1.0, xs[1]))),
+    SpecialFunction.TRIGAMMA: (lambda b, xs, y: -2.0 * zeta(b, 3.0, xs[0]),),
     SpecialFunction.IGAMMA: (
         lambda b, xs, y: _function(b, SpecialFunction.IGAMMA_GRAD_A, *xs),
         lambda b, xs, y: _function(b, SpecialFunction.GAMMA_DENSITY, *xs),

@@ -70,8 +70,8 @@ def polygamma(n: Any, x: Any) -> Any:
 
     It is `(-1)^(n + 1) n! zeta(n + 1, x)`, differentiable with respect to `x`.
     """
-    if isinstance(n, int) and n == 0:
-        return digamma(x)
+    if isinstance(n, int) and n in (0, 1):
+        return iterated(SpecialFunction.TRIGAMMA, x) if n else digamma(x)
     sign = 2 * np.mod(n, 2) - 1
     above = sign * iterated(SpecialFunction.GAMMA, n + 1.0) if not isinstance(n, int | float) else _signed_factorial(n)
     higher = above * zeta(n + 1.0, x)

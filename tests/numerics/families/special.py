@@ -40,6 +40,9 @@ _EXPRESSIONS: dict[type[Operation], _Function] = {
 _POSITIVE = (uniform(0.3, 7.5), uniform(0.3, 7.5))
 """From 8 on JAX's betaln is right to 6 digits only."""
 _ITERATED: dict[SpecialFunction, _Function] = {
+    SpecialFunction.TRIGAMMA: _Function(
+        (uniform(0.3, 5.0),), lambda x: scipy.polygamma(1, x), lambda x: jsp.polygamma(1, x)
+    ),
     SpecialFunction.ZETA: _Function((uniform(1.5, 4.0), uniform(0.3, 5.0)), scipy.zeta, jsp.zeta, (1,)),
     SpecialFunction.IGAMMA: _Function(_POSITIVE, scipy.gammainc, jsp.gammainc, (1,)),
     SpecialFunction.BETALN: _Function(_POSITIVE, scipy.betaln, jsp.betaln, (0, 1)),
