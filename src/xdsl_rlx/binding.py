@@ -16,6 +16,8 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.static_keys import Static, is_plain_object
@@ -106,6 +108,19 @@ class Parameters:
             return self._binder(*self.instance, *args, **kwargs)
         except TypeError as error:
             raise GraphTypeError(str(error)) from None
+
+    def are_leaves(self, values: Sequence[Any], leaves: Sequence[Any]) -> bool:
+        """Whether a call of these leaves by position, all plain arrays, is bound to these values."""
+        bound = [*values[: self._count], *(values[self._rest] if self._rest is not None else ())]
+        named = [values[n] for n in self.layout.named_only]
+        given, others = len(leaves), self._others is not None and values[self._others]
+        return (
+            not self.instance
+            and not others
+            and given <= len(bound)
+            and all(type(x) is np.ndarray and x is leaf for x, leaf in zip(bound[:given], leaves, strict=True))
+            and all(x is DEFAULT for x in (*bound[given:], *named))
+        )
 
     def call(self, values: Sequence[Any]) -> Any:
         """The function called with bound values."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, update_wrapper
+from functools import cached_property, lru_cache, update_wrapper
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -64,8 +64,24 @@ class _Entry:
         found: Sequence[Any] = self.compiled(*operands)
         if self.picked is not None:
             found = self.picked((*operands, *found))
+        return self.tree(found)
+
+    def tree(self, found: Sequence[Any]) -> Tree:
+        """The results as a tree."""
         made = self.traced
+        if self.one:
+            return found[0]
         return unflatten(made.results, found if not made.fixed else made.with_fixed(found))
+
+    @cached_property
+    def one(self) -> bool:
+        """Whether the result is one array."""
+        return self.traced.results.is_leaf() and not self.traced.fixed
+
+    @property
+    def takes_leaves(self) -> bool:
+        """Whether plain arrays are the operands as they are."""
+        return self.kept is None and self.picked is None and not self.fits
 
 
 def _array_of(number: Any, dtype: np.dtype[Any]) -> Any:
@@ -118,6 +134,8 @@ class CompiledFunction:
         self._entries: dict[Hashable, _Entry] = {}
         self._last: tuple[Structure, tuple[Hashable, ...], _Entry] | None = None
         """What the last call ran: the next one has mostly the same signature, and to compare is faster than to hash."""
+        self._direct: tuple[list[tuple[Any, Any]], _Entry] | None = None
+        """As `_last`, with element types and shapes, if arguments by position are the operands: nothing to bind."""
         self._flatten = Flatten()
         self._log = CompileLog()
         for one in self._static:
@@ -139,6 +157,15 @@ class CompiledFunction:
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
         if EAGER.get() and not is_tracing():
             return self.__wrapped__(*args, **kwargs)
+        direct, array = self._direct, np.ndarray
+        if (
+            direct is not None
+            and not kwargs
+            and len(args) == len(direct[0])
+            and [(x.dtype, x.shape) for x in args if type(x) is array] == direct[0]
+        ):
+            entry = direct[1]
+            return entry.tree(entry.compiled(*args))
         values = self.parameters.bind(args, kwargs)
         if self._static:
             values = self._with_static(values)
@@ -153,6 +180,9 @@ class CompiledFunction:
                 return self.parameters.call(values)
             entry = self._entry(leaves, structure, values)
         self._last = structure, signatures, entry
+        self._direct = None
+        if entry.takes_leaves and self.parameters.are_leaves(values, leaves):
+            self._direct = [(x.dtype, x.shape) for x in leaves], entry
         return entry(leaves)
 
     def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
