@@ -85,7 +85,7 @@ def logit(p: Any) -> Any:
 
 def _logit(p: Any) -> Any:
     # ln(p / q) = log1p((p - q) / q) for q = 1 - p <= 1/2: p - q = 2 p - 1 is exact where it is small
-    size = np.log1p(abs(2.0 * p - 1.0) / np.minimum(p, 1.0 - p))
+    size = np.log1p(abs(2.0 * p - 1.0) / np.where(p == 0, 0.0, np.minimum(p, 1.0 - p)))
     return np.where(p < 0.5, -size, size)
 
 
