@@ -180,6 +180,15 @@ class _Lowering:
             f'result {update.number} of @{name} cannot be computed in place in "{update.name}": {why}; {cure}'
         )
 
+    def _without_gaps(self, value: SSAValue, at: LocationAttr) -> Buffer:
+        """A copy of what is in the buffer of a view, made where it is wanted in the end."""
+        home = self.buffers.homes.of_copy(value)
+        if home is None or is_updated(home):
+            return self.launches.contiguous_copy(self.buffers.of[value], value, at)
+        self._bring(value, home, at)
+        self.buffers.homes.fill(home)
+        return home
+
     def block_of(self, ops: Sequence[Operation], results: Sequence[tuple[SSAValue, Buffer]]) -> None:
         """Lower ops, and have their results in these buffers at the end."""
         self._compute(ops, results)
@@ -364,7 +373,7 @@ class _Lowering:
         view = VIEW.lookup(op)
         layout = view(op, source.layout)
         if layout is None:
-            source = self.launches.contiguous_copy(source, op.operands[0], op.location)
+            source = self._without_gaps(op.operands[0], op.location)
             layout = view(op, source.layout)
             assert layout is not None
         self.buffers.of[result] = Buffer(source.root, layout, element_of(result))

@@ -33,6 +33,7 @@ class Homes:
 
     def __init__(self) -> None:
         self._wanted: dict[SSAValue, list[Buffer]] = {}
+        self._copies: dict[SSAValue, Buffer] = {}
         self.filled: set[Key] = set()
         """Places that have what is wanted there, of the block that is being lowered and those around it."""
 
@@ -40,12 +41,18 @@ class Homes:
         """Where a value is wanted, if anywhere."""
         return self._wanted.get(value, ())
 
+    def of_copy(self, view: SSAValue) -> Buffer | None:
+        """Where a copy of a view without gaps is wanted, if anywhere."""
+        return self._copies.get(view)
+
     def want(self, value: SSAValue, place: Buffer) -> None:
         """Ask for a value in a place, also through reshapes of it."""
         owner = value.owner
         while isinstance(owner, Operation) and VIEW.get(type(owner)) is not None:
             source = owner.operands[0]
             extents = shape_of(source)
+            if place.is_contiguous:
+                self._copies.setdefault(value, place)
             if prod(extents) != prod(place.layout.shape) or place.element != element_of(source):
                 return
             before = Buffer(

@@ -153,14 +153,37 @@ def resize(image: Any, shape: Sequence[int], method: str, antialias: bool = True
     kind = _METHODS[method]
     _not_empty("resize", image.shape, sizes)
     if kind == "nearest":
-        for axis, (n, count) in enumerate(zip(image.shape, sizes, strict=True)):
-            if n != count:
-                image = np.take(image, (2 * np.arange(count) + 1) * n // (2 * count), axis=axis)
-        return image
+        return _taken(
+            image, [(2 * np.arange(m) + 1) * n // max(2 * m, 1) for n, m in zip(image.shape, sizes, strict=True)]
+        )
     y = accumulating(image)
     for axis in _order(image.shape, sizes):
         y = _applied(y, _weights(image.shape[axis], sizes[axis], _KERNELS[kind], antialias), axis)
     return y.astype(floating(image).dtype)
+
+
+def _taken(x: Any, sources: Sequence[Any]) -> Any:
+    """
+    The pixels of `x` with these indices along each axis.
+
+    Axes that repeat each pixel equally often are one broadcast, and so one copy, whatever their number.
+    """
+    whole = [_repeats(n, source) for n, source in zip(x.shape, sources, strict=True)]
+    for axis, (times, source) in enumerate(zip(whole, sources, strict=True)):
+        if times is None:
+            x = np.take(x, source, axis=axis)
+    if all(times in (None, 1) for times in whole):
+        return x
+    pairs = list(zip(x.shape, [times or 1 for times in whole], strict=True))
+    apart = x.reshape([k for n, times in pairs for k in ((n, 1) if times > 1 else (n,))])
+    repeated = np.broadcast_to(apart, [k for n, times in pairs for k in ((n, times) if times > 1 else (n,))])
+    return repeated.reshape([n * times for n, times in pairs])
+
+
+def _repeats(n: int, source: Any) -> int | None:
+    """How often indices of an axis of length `n` have each pixel, one after the other; None if not equally often."""
+    times = len(source) // n if n else 0
+    return times if times and np.array_equal(source, np.repeat(np.arange(n), times)) else None
 
 
 def _order(before: Sequence[int], after: Sequence[int]) -> list[int]:
@@ -259,9 +282,11 @@ def interpolate(
         return adaptive_avg_pool(x, counts)
     if mode.startswith("nearest"):
         half = 0.5 if mode == "nearest-exact" else 0.0
-        for axis, (n, count, scale) in enumerate(zip(before, counts, scales, strict=True), 2):
-            x = np.take(x, np.minimum(((np.arange(count) + half) * scale).astype(np.int64), n - 1), axis=axis)
-        return x
+        sources = [
+            np.minimum(((np.arange(count) + half) * scale).astype(np.int64), n - 1)
+            for n, count, scale in zip(before, counts, scales, strict=True)
+        ]
+        return _taken(x, [*(np.arange(n) for n in x.shape[:2]), *sources])
     weights, y = _smooth_weights if antialias else _torch_weights, accumulating(x)
     for axis in range(axes):
         matrix = weights(before[axis], counts[axis], scales[axis], mode == "bicubic", align_corners)
