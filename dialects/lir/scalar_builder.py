@@ -508,4 +508,3 @@ class ScalarBuilder:
 
     def pow(self, a: Scalar, b: Scalar | PlainNumber) -> Scalar:
         return self._binary(math.PowFOp, a, b, _STRICT)
-
