@@ -436,3 +436,27 @@ def test_a_number_is_not_donated():
     for _ in range(2):
         with pytest.raises(rlx.ArgumentError, match=r"argument 'x' .* expected"):
             run(np.float64(1.0))
+
+
+def test_calls_that_differ_from_the_last_one_are_bound_anew():
+    """A call of plain arrays by position repeats the last one's program only for the same types and shapes."""
+    run = rlx.compile(lambda x, y=1.0, *more, scale=2.0: (x + y + sum(more)) * scale)
+    x, y = np.arange(3.0), np.ones(3)
+    for _ in range(2):
+        for args, named in [
+            ((x, y), {}),
+            ((x,), {}),
+            ((x, y, y), {}),
+            ((x, 3.0), {}),
+            ((x, y), {"scale": 3.0}),
+            ((x[:2], y[:2]), {}),
+            ((x.astype(np.float32), y.astype(np.float32)), {}),
+            ((np.arange(6.0)[::2], y), {}),
+            ((x, [y])[:1], {"y": y}),
+        ]:
+            for _ in range(2):
+                found, expected = run(*args, **named), run.__wrapped__(*args, **named)
+                np.testing.assert_array_equal(found, expected)
+                assert found.dtype == expected.dtype
+        with pytest.raises(TypeError, match="missing"):
+            run()

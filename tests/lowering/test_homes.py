@@ -293,6 +293,42 @@ def test_no_step_of_an_lstm_and_its_gradient_copies() -> None:
     assert len(back) == 2 and back[1] == "matmul" and "copy" not in back[0]
 
 
+def test_a_view_that_is_copied_is_copied_to_where_it_is_wanted() -> None:
+    """Chains of views, as results and as carries: one launch for a result, whatever the number of views."""
+    rng = np.random.default_rng(0)
+
+    def chain(x: Any, seed: int) -> Any:
+        choices = np.random.default_rng(seed)
+        for _ in range(5):
+            if choices.integers(2):
+                x = np.transpose(x, choices.permutation(np.ndim(x)))
+            else:
+                x = np.reshape(x, (choices.choice([2, 3, 4, 6]), -1))
+            if choices.integers(4) == 0:
+                wide = np.broadcast_to(np.reshape(x, (*x.shape, 1)), (*x.shape, 2))
+                x = np.reshape(wide, (*x.shape[:-1], -1))
+        return x
+
+    def turned(c: Any) -> Any:
+        return np.reshape(np.transpose(np.reshape(c, (4, 6))), (24,))
+
+    def program(x: Any) -> dict[str, Any]:
+        return {str(seed): chain(x, seed) for seed in range(40)}
+
+    x = rng.standard_normal((2, 3, 4))
+    for name, found in rlx.compile(program)(x).items():
+        np.testing.assert_array_equal(found, program(x)[name])
+    (last, other), _ = rlx.compile(lambda c: rlx.scan(lambda p, _: ((turned(p[1]), turned(p[0])), None), c, length=5))(
+        (x.reshape(24), -x.reshape(24))
+    )
+    expected = [x.reshape(24), -x.reshape(24)]
+    for _ in range(5):
+        expected = [turned(expected[1]), turned(expected[0])]
+    np.testing.assert_array_equal([last, other], expected)
+    shuffle = rlx.compile(lambda x: np.reshape(np.transpose(np.reshape(x, (2, 2, 3, 2)), (2, 0, 3, 1)), (6, 4)))
+    assert len(shuffle.compiled(x.reshape(4, 6)).program.launches) == 1
+
+
 def test_a_stacked_carry_takes_one_place_more_than_its_stack() -> None:
     times, width = 64, 512
 

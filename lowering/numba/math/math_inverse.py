@@ -228,7 +228,7 @@ def _erf_inv_f32(b: ScalarBuilder, x: Scalar) -> Scalar:
     w = -log(b, (1.0 - size) * (size + 1.0))
     near, far = horner(b, w - 2.5, _SHORT_NEAR), horner(b, b.sqrt(w) - 3.0, _SHORT_FAR)
     result = b.fma(x, b.select(w < 5.0, near, far), x)
-    return b.select(b.eq(size, 1.0), b.copysign(b.const(INF, x.type), x), result)
+    return b.copysign(b.select(b.eq(size, 1.0), INF, result), x)
 
 
 def ndtri(b: ScalarBuilder, p: Scalar) -> Scalar:
