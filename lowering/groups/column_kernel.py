@@ -16,6 +16,13 @@ from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 
 
+LINE = 16
+"""Steps from which a loop is worth vectors."""
+
+FEW = 4
+"""Steps that vectors of every n-th element are read in: shuffles of more registers cost more than they save."""
+
+
 class ColumnKernel(GroupKernel):
     """
     Elementwise groups and reductions over outer or middle loops: pieces of the columns (or of the loops in front of the
@@ -106,7 +113,7 @@ class ColumnKernel(GroupKernel):
         self, nest: Nest, at: Mapping[int, SSAValue], left: Sequence[Range], carried: tuple[SSAValue, ...]
     ) -> Sequence[SSAValue]:
         """All columns of these rows; if their totals are long, in blocks of which each is added to them."""
-        both = [*left, *self.ranges(self.group.inner)]
+        both = self._neighbours_last([*left, *self.ranges(self.group.inner)])
 
         def sums(
             nest: Nest, at: Mapping[int, SSAValue], left: Sequence[Range], carried: tuple[SSAValue, ...]
@@ -121,6 +128,25 @@ class ColumnKernel(GroupKernel):
             ends = self.over(nest, both, at, carried, self._element)
         self._each_column(nest, at, self._long, self.flush_column)
         return ends
+
+    def _neighbours_last(self, ranges: Sequence[Range]) -> list[Range]:
+        """
+        Loops with those last that are few steps over neighbours of a value that is read, if their order does not matter.
+
+        Written out, they read or write every n-th element of several lines at once, which compilers do in vectors.
+        """
+        group = self.group
+        if group.structure.kinds or self.products or not ranges or ranges[-1].size < LINE:
+            return list(ranges)
+
+        def is_over_neighbours(one: Range) -> bool:
+            if one.size > FEW or one.loop == self.cut:
+                return False
+            read = ((group.space.maps.get(value, ()), buffer.layout.strides) for value, buffer in group.reads.items())
+            return any(one.loop in axes and strides[axes.index(one.loop)] == 1 for axes, strides in read)
+
+        few = [one for one in ranges if is_over_neighbours(one)]
+        return [*(one for one in ranges if one not in few), *few]
 
     def _element(self, nest: Nest, at: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
         """One element of a row: what is stored of it, and what is added to the sums."""

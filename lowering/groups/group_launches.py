@@ -169,7 +169,7 @@ class _GroupLaunches:
         cut = group.inner[0]
         if front and group.space.extents[front[0]] >= self.threads:
             cut = front[0]
-        elif not kinds and group.outer and self.threads > 1 and group.space.extents[cut] < LINE * self.threads:
+        elif not kinds and group.outer and group.space.extents[cut] < LINE * self.threads:
             cut = group.outer[0]
         extent = group.space.extents[cut]
         totals = [op for op, kind in kinds.items() if kind is Reduces.ALL]
