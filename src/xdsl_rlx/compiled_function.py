@@ -22,7 +22,8 @@ from xdsl_rlx.compile_log import CompileLog
 from xdsl_rlx.compiling import compile
 from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
-from xdsl_rlx.donation import Donate, Donations, asked
+from xdsl_rlx.donation import Donate, Donations, asked, check_overlaps
+from xdsl_rlx.lowering.run_errors import ArgumentError
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
 from xdsl_rlx.tracing import EAGER, PLAIN, Traced, builder_of, is_tracing, name_of, traced, type_of
 from xdsl_rlx.tree import Flatten, Structure, Tree, instance_of, unflatten
@@ -173,17 +174,25 @@ class CompiledFunction:
         signatures = _signatures(leaves)
         last = self._last
         if last is not None and last[0] is structure and last[1] == signatures:
-            return last[2](leaves)
-        entry = self._entries.get((structure, signatures))
-        if entry is None:
-            if builder_of(values) is not None:
-                return self.parameters.call(values)
-            entry = self._entry(leaves, structure, values)
-        self._last = structure, signatures, entry
-        self._direct = None
-        if entry.takes_leaves and self.parameters.are_leaves(values, leaves):
-            self._direct = [(x.dtype, x.shape) for x in leaves], entry
-        return entry(leaves)
+            entry = last[2]
+        else:
+            entry = self._entries.get((structure, signatures))
+            if entry is None:
+                if builder_of(values) is not None:
+                    return self.parameters.call(values)
+                # a program may take long to compile
+                check_overlaps(self.parameters, values, self._donate)
+                entry = self._entry(leaves, structure, values)
+            self._last = structure, signatures, entry
+            self._direct = None
+            if entry.takes_leaves and self.parameters.are_leaves(values, leaves):
+                self._direct = [(x.dtype, x.shape) for x in leaves], entry
+        try:
+            return entry(leaves)
+        except ArgumentError:
+            # the program names the inputs of its graph
+            check_overlaps(self.parameters, values, self._donate)
+            raise
 
     def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
         """

@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
 from xdsl.ir import Attribute
 
 from xdsl_rlx.binding import Parameters
 from xdsl_rlx.compiling import donations
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.lowering.run_errors import ArgumentError
 from xdsl_rlx.tracing import Traced, TracedArgument
-from xdsl_rlx.tree import Spec, paths
+from xdsl_rlx.tree import Spec, flatten, paths
 
 Donate: TypeAlias = "Mapping[str | int, int] | str | int | Sequence[str | int] | None"
 """Donated arguments by name or position; a mapping also gives the number of the result that overwrites each."""
@@ -37,6 +39,34 @@ def asked(donate: Donate) -> dict[str | int, int | None]:
             f"numbers, got {shown(donate)}"
         )
     return dict.fromkeys(given)
+
+
+def check_overlaps(parameters: Parameters, values: Sequence[Any], donate: Iterable[str | int]) -> None:
+    """
+    Raise ArgumentError for an array of a donated argument that overlaps another array of the call.
+
+    The message names both as the caller does: `state['ema']['w']`.
+    """
+    from xdsl_rlx.lowering.numba.runtime.overlaps import CallBuffer, Use, overlapping
+
+    donated = {place for one in donate for place in parameters.places(values, one)}
+    buffers: list[CallBuffer] = []
+    for argument in parameters.arguments(values):
+        use = Use.UPDATED if (argument.slot, argument.key) in donated else Use.READ
+        leaves, spec = flatten(argument.value)
+        for leaf, place in zip(leaves, paths(spec) if leaves else (), strict=True):
+            # a call reads a copy of any other array
+            if type(leaf) is np.ndarray and leaf.flags.c_contiguous and leaf.flags.aligned and leaf.dtype.isnative:
+                begin = leaf.__array_interface__["data"][0]
+                name = f"{argument.name}{place}"
+                buffers.append(CallBuffer(begin, begin + leaf.nbytes, use, len(buffers), name))
+    for pair in overlapping(buffers):
+        one, other = sorted(pair, key=lambda buffer: (buffer.use is not Use.UPDATED, buffer.number))
+        if one.use is Use.UPDATED:
+            raise ArgumentError(
+                f"argument {one.name} is donated, but overlaps another argument: {other.name}; copy one of them "
+                "before the call with np.copy, or a whole tree with rlx.tree.map(np.copy, tree)"
+            )
 
 
 @dataclass(frozen=True)

@@ -95,14 +95,33 @@ def test_functions_may_ask_for_strict_donation() -> None:
 
 
 def test_an_array_is_donated_once_and_is_no_other_argument() -> None:
-    run = rlx.compile(lambda p, x: {"a": p["a"] + x, "b": p["b"] * x}, donate={"p": 0})
+    traces: list[Any] = []
+
+    def step(p: Any, x: Any) -> Any:
+        traces.append(x)
+        return {"a": p["a"] + x, "b": p["b"] * x}
+
+    run = rlx.compile(step, donate={"p": 0})
     memory = np.zeros(12)
     a, b, x = memory[:4], memory[4:8], memory[8:]
-    for _ in range(3):
-        run({"a": a, "b": b}, x)
-        for p, y in (({"a": a, "b": a}, x), ({"a": a, "b": memory[3:7]}, x), ({"a": a, "b": b}, b)):
-            with pytest.raises(rlx.ArgumentError, match=r"is donated, but overlaps another argument"):
+    refused = [
+        ({"a": a, "b": a}, x, r"p\['a'\] is donated, but overlaps another argument: p\['b'\]"),
+        ({"a": a, "b": memory[3:7]}, x, r"p\['a'\] is donated, but overlaps another argument: p\['b'\]"),
+        ({"a": a, "b": b}, b, r"p\['b'\] is donated, but overlaps another argument: x; copy one .*tree.map\(np.copy"),
+    ]
+    for count in range(3):
+        for p, y, message in refused:
+            with pytest.raises(rlx.ArgumentError, match=message):
                 run(p, y)
+        assert len(traces) == min(count, 1)
+        run({"a": a, "b": b}, x)
+
+
+def test_what_a_call_copies_may_overlap_a_donated_argument() -> None:
+    run = rlx.compile(lambda s, x: s + x.sum(), donate="s")
+    memory = np.ones(8)
+    assert run(memory[:4], memory[::2]) is not None
+    np.testing.assert_array_equal(memory, [5.0] * 4 + [1.0] * 4)
 
 
 def test_a_tree_behind_a_tree_is_donated_leaf_by_leaf() -> None:
