@@ -75,6 +75,16 @@ def test_short_forms():
     assert "f32&gt;" in module._repr_html_()
 
 
+def test_the_short_form_of_a_program_lists_a_few_of_many_arguments():
+    g = rlx.Graph("many")
+    arguments = [g.input(f"x{n}", (2,)) for n in range(30)]
+    g.set_outputs([arguments[0] + x for x in arguments])
+    compiled = rlx.compile(g, threads=1)
+    line = "CompiledGraph many(x0: f32[2], x1: f32[2], x2: f32[2], x3: f32[2], .. 30 arguments) -> (f32[2], f32[2], "
+    assert repr(compiled).startswith(line) and ".. 30 results)\n" in repr(compiled)
+    assert len(compiled.inputs) == len(compiled.outputs) == 30
+
+
 def test_what_is_no_graph_is_said():
     with pytest.raises(rlx.GraphError, match="expected a Graph"):
         rlx.inspect(3)

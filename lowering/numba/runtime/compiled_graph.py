@@ -123,8 +123,8 @@ class CompiledGraph:
         return self._origin
 
     def __repr__(self) -> str:
-        words = ", ".join(f"{spec.name}: {spec}" for spec in self.program.arguments)
-        results = ", ".join(map(str, self.outputs))
+        arguments = [f"{spec.name}: {spec}" for spec in self.program.arguments]
+        words, results = _listed(arguments, "arguments"), _listed(list(map(str, self.outputs)), "results")
         launches, memory = len(self.program.launches), short(self.arena_bytes, "B")
         return (
             f"CompiledGraph {self.name}({words}) -> ({results})\n"
@@ -174,6 +174,17 @@ class CompiledGraph:
     def kernel_count(self) -> int:
         """The number of distinct kernels."""
         return len(self.program.kernels)
+
+
+MOST_LISTED = 4
+"""Arguments or results that `repr` lists; `inputs`, `params` and `outputs` have all."""
+
+
+def _listed(items: Sequence[str], kind: str) -> str:
+    """The items, or the first ones and how many there are."""
+    if len(items) <= MOST_LISTED + 1:
+        return ", ".join(items)
+    return f"{', '.join(items[:MOST_LISTED])}, .. {len(items)} {kind}"
 
 
 def named_results(name: str, outputs: Sequence[TensorSpec]) -> Callable[[tuple[Array, ...]], tuple[Array, ...]] | None:
