@@ -1,6 +1,6 @@
 """Element types, broadcasting and shape functions shared by `hir` and `mir`; no IR building."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from operator import index
@@ -141,12 +141,31 @@ def broadcasts_to(shape: Sequence[int], target: Sequence[int]) -> bool:
     return all(n in (1, t) for n, t in zip(shape, target[len(target) - len(shape) :], strict=True))
 
 
+class MixedElementTypes(VerifyException):
+    """Operands of an op have different element types."""
+
+    def __init__(self, *values: SSAValue | Attribute):
+        self.values = values
+        super().__init__(f"operands have different element types {' and '.join(self._types())}; cast one")
+
+    def _types(self) -> list[str]:
+        return [str(element_of(value)) for value in self.values]
+
+    def named(self, operands: Mapping[str, SSAValue]) -> VerifyException:
+        """The error with the names of the operands, if all have one."""
+        names = [next((name for name, one in operands.items() if one is value), None) for value in self.values]
+        if None in names:
+            return self
+        types = ", ".join(f"{name} is {type_}" for name, type_ in zip(names, self._types(), strict=True))
+        return VerifyException(f"operands have different element types: {types}; cast one")
+
+
 def same_element_type(*values: SSAValue | Attribute) -> Attribute:
     """The one element type of all tensors; there is no implicit promotion."""
     first = element_of(values[0])
     for value in values[1:]:
         if (element := element_of(value)) is not first and element != first:
-            raise VerifyException(f"operands have different element types {first} and {element}; cast one")
+            raise MixedElementTypes(values[0], value)
     return first
 
 

@@ -40,6 +40,7 @@ from xdsl_rlx.dialects.mir.fields import (
     inherited,
     integer,
     integer_list,
+    operands_by_name,
     optional_tensor,
     real,
     steps,
@@ -49,7 +50,7 @@ from xdsl_rlx.dialects.mir.fields import (
     word,
 )
 from xdsl_rlx.dialects.number_text import Number, NumberList
-from xdsl_rlx.dialects.shapes import check_size, normalize_axis, shape_of
+from xdsl_rlx.dialects.shapes import MixedElementTypes, check_size, normalize_axis, shape_of
 
 
 class Activation(StrEnum):
@@ -170,7 +171,7 @@ class TensorOp(_Declared, abc.ABC):
         operands, properties = arguments.parts(arguments.bind(args, kwargs))
         Operation.__init__(self, operands=operands, properties=properties)
         try:
-            types = self.infer_types()
+            types = self._inferred()
         except (VerifyException, GraphError):
             # its operands may be what the caller takes back now
             self.drop_all_references()
@@ -180,7 +181,7 @@ class TensorOp(_Declared, abc.ABC):
     @property
     def checked_types(self) -> Sequence[Attribute]:
         """What `infer_types` says, which is what an op has that the constructor above has just made."""
-        return self.result_types if type(self).__init__ is TensorOp.__init__ else self.infer_types()
+        return self.result_types if type(self).__init__ is TensorOp.__init__ else self._inferred()
 
     def assemble(
         self,
@@ -211,8 +212,14 @@ class TensorOp(_Declared, abc.ABC):
     def infer_types(self) -> Sequence[Attribute]:
         """The result types; VerifyException says which operand or property is wrong."""
 
+    def _inferred(self) -> Sequence[Attribute]:
+        try:
+            return self.infer_types()
+        except MixedElementTypes as error:
+            raise error.named(operands_by_name(self)) from None
+
     def verify_(self) -> None:
-        for index, (expected, result) in enumerate(zip(self.infer_types(), self.results, strict=True)):
+        for index, (expected, result) in enumerate(zip(self._inferred(), self.results, strict=True)):
             if expected != result.type:
                 which = f"result {index}" if len(self.results) > 1 else "result"
                 raise VerifyException(f"expected {which} of type {expected}, got {result.type}")

@@ -330,6 +330,20 @@ def declared_by(kind: type[IRDLOperation]) -> dict[str, Declaration]:
     return found
 
 
+def operands_by_name(op: IRDLOperation) -> dict[str, SSAValue]:
+    """The operands that are there, by the names of the arguments of the constructor; several of one are numbered."""
+    declared = declared_by(type(op))
+    found: dict[str, SSAValue] = {}
+    for field, _ in op.get_irdl_definition().operands:
+        name = (declared[field].alias if field in declared else None) or field
+        given = getattr(op, field)
+        if isinstance(given, SSAValue):
+            found[name] = given
+        else:
+            found |= {f"{name}[{n}]": value for n, value in enumerate(given or ())}
+    return found
+
+
 def _text_form(declared: dict[str, Declaration]) -> str:
     operands = " `,` ".join(found.form.format(name) for name, found in declared.items() if found.convert is None)
     operands = operands.replace("`,` (`,`", "(`,`")

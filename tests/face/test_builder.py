@@ -87,7 +87,9 @@ MISTAKES = {
     "dtype 'f12' is not supported": lambda g: g.input("y", (2,), "f12"),
     "of [4, 3] @ [4, 3] differ: expected 3 rows in the RHS, got 4; transpose the RHS": lambda g: g.matmul(X(g), X(g)),
     "mir.add: shapes [4, 3] and [3, 4] do not broadcast": lambda g: X(g) + X(g).T,
-    "mir.add: operands have different element types f64 and f32; cast one": lambda g: g.add(X(g), g.constant(1.0)),
+    "mir.add: operands have different element types: lhs is f64, rhs is f32; cast one": lambda g: g.add(
+        X(g), g.constant(1.0)
+    ),
     "mir.reduce_sum: axes [0, 0] repeat one": lambda g: g.reduce_sum(X(g), [0, 0]),
     "mir.softmax: axis 2 is out of range for rank 2": lambda g: g.softmax(X(g), 2),
     "mir.relu: element type i32 is not supported": lambda g: g.relu(g.constant([1, 2], "i32")),

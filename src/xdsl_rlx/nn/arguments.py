@@ -12,6 +12,7 @@ import numpy as np
 
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.value import Value
 
 
 def kind_of(x: Any) -> str:
@@ -59,6 +60,14 @@ def check_shape(function: str, name: str, x: Any, expected: Sequence[int], why: 
         raise GraphError(
             f"{function}: {name}: expected shape {list(expected)}, {why}, got {list(np.shape(x))}; reshape {name}"
         )
+
+
+def check_element_types(function: str, **given: Any) -> None:
+    """Raise GraphError if values that a function passes to one op have different element types."""
+    types = {name: str(x.dtype) for name, x in given.items() if isinstance(x, Value)}
+    if len(set(types.values())) > 1:
+        listed = ", ".join(f"{name} is {type_}" for name, type_ in types.items())
+        raise GraphError(f"{function}: operands have different element types: {listed}; cast one")
 
 
 def axis_index(function: str, axis: int, rank: int) -> int:

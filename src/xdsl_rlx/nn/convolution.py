@@ -17,7 +17,7 @@ import numpy as np
 from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.nn.arguments import axis_index, check_integer, check_shape, floating, per_axis
+from xdsl_rlx.nn.arguments import axis_index, check_element_types, check_integer, check_shape, floating, per_axis
 from xdsl_rlx.op_functions import function
 
 Steps = int | Sequence[int]
@@ -83,6 +83,7 @@ def _conv(
 ) -> Any:
     axes = _spatial(name, x, weight, axes)
     x = floating(x)
+    check_element_types(name, x=x, weight=weight)
     check_integer(name, "groups", groups, 1)
     steps = per_axis(name, "stride", stride, axes, 1)
     apart = per_axis(name, "dilation", dilation, axes, 1)
@@ -205,6 +206,7 @@ def _transposed(
 ) -> Any:
     axes = _spatial(name, x, weight, axes)
     x = floating(x)
+    check_element_types(name, x=x, weight=weight)
     check_integer(name, "groups", groups, 1)
     steps = per_axis(name, "stride", stride, axes, 1)
     pads = per_axis(name, "padding", padding, axes, 0)

@@ -78,7 +78,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: x is f32, gate_w is f64; cast one
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf64>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32>)
 %12 = hir.llama_decoder_block %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 : tensor<2x3x6xf32>, tensor<6xf32>, tensor<6x16xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<16x6xf32>, tensor<6xf32>, tensor<6x5xf64>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<3x2xf32>, tensor<3x2xf32> num_heads 4 eps 1.000000e-05 -> tensor<2x3x6xf32>
 

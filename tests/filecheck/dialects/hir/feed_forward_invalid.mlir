@@ -18,7 +18,7 @@
 
 // -----
 
-// CHECK: operands have different element types i32 and f32; cast one
+// CHECK: operands have different element types: x is i32, up_w is f32; cast one
 %0, %1, %2, %3 = "test.op"() : () -> (tensor<2x3x5xi32>, tensor<5x7xf32>, tensor<5x7xf32>, tensor<7x4xf32>)
 %4 = hir.swiglu %0, %1, %2, %3 : (tensor<2x3x5xi32>, tensor<5x7xf32>, tensor<5x7xf32>, tensor<7x4xf32>) -> tensor<2x3x4xf32>
 

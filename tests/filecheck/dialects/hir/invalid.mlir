@@ -18,7 +18,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: x is f32, w is f64; cast one
 %0:2 = "test.op"() : () -> (tensor<2x3xf32>, tensor<3x4xf64>)
 %1 = hir.linear %0#0, %0#1 : (tensor<2x3xf32>, tensor<3x4xf64>) -> tensor<2x4xf32>
 

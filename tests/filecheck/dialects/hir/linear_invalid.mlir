@@ -18,7 +18,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: x is f32, w2 is f64; cast one
 %0, %1, %2 = "test.op"() : () -> (tensor<2x5x3xf32>, tensor<3x4xf32>, tensor<3x7xf64>)
 %3, %4 = hir.shared_linear_pair %0, %1, %2 : tensor<2x5x3xf32>, tensor<3x4xf32>, tensor<3x7xf64> -> tensor<2x5x4xf32>, tensor<2x5x7xf32>
 

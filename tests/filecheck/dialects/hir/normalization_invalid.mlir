@@ -6,7 +6,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: x is f32, beta is f64; cast one
 %0, %1, %2 = "test.op"() : () -> (tensor<2x3x5xf32>, tensor<5xf32>, tensor<5xf64>)
 %3 = hir.rms_norm %0 : tensor<2x3x5xf32> gamma %1 : tensor<5xf32> beta %2 : tensor<5xf64> axis 2 eps 1.000000e-05 -> tensor<2x3x5xf32>
 

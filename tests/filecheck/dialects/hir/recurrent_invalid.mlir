@@ -36,7 +36,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: x is f32, h0 is f64; cast one
 %0:4 = "test.op"() : () -> (tensor<2x5x3xf32>, tensor<3x4xf32>, tensor<4x4xf32>, tensor<2x4xf64>)
 %1:2 = hir.rnn %0#0, %0#1, %0#2 : tensor<2x5x3xf32>, tensor<3x4xf32>, tensor<4x4xf32> h0 %0#3 : tensor<2x4xf64> -> tensor<2x5x4xf32>, tensor<2x4xf64>
 

@@ -8,7 +8,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: q is f32, k is f64; cast one
 %q = "test.op"() : () -> (tensor<2x5x6xf32>)
 %k = "test.op"() : () -> (tensor<2x7x6xf64>)
 %v = "test.op"() : () -> (tensor<2x7x6xf64>)

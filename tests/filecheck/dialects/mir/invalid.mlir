@@ -36,7 +36,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: lhs is f32, rhs is f64; cast one
 %0:2 = "test.op"() : () -> (tensor<2xf32>, tensor<2xf64>)
 %1 = mir.mul %0#0, %0#1 : (tensor<2xf32>, tensor<2xf64>) -> tensor<2xf32>
 

@@ -1,6 +1,6 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: lhs is f32, rhs is f64; cast one
 %0, %1 = "test.op"() : () -> (tensor<3x5xf32>, tensor<5x4xf64>)
 %2 = mir.dot_general %0, %1 contracting [1] x [0] batch [] x [] : (tensor<3x5xf32>, tensor<5x4xf64>) -> tensor<3x4xf32>
 

@@ -48,7 +48,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: x is f32, w is f64; cast one
 %0:3 = "test.op"() : () -> (tensor<6x3xf32>, tensor<2x3x5xf64>, tensor<6xi64>)
 %1 = mir.grouped_matmul %0#0, %0#1, %0#2 : (tensor<6x3xf32>, tensor<2x3x5xf64>, tensor<6xi64>) -> tensor<6x5xf32>
 

@@ -30,7 +30,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: x is f32, gamma is f64; cast one
 %x, %v = "test.op"() : () -> (tensor<2x3xf32>, tensor<3xf64>)
 %y = mir.rms_norm %x, %v, %v axis 1 eps 1.0e-5 : (tensor<2x3xf32>, tensor<3xf64>, tensor<3xf64>) -> tensor<2x3xf32>
 

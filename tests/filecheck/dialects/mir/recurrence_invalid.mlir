@@ -42,7 +42,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: x is f32, a is f64; cast one
 %0:3 = "test.op"() : () -> (tensor<2x5x3xf32>, tensor<3x4xf64>, tensor<2x5x4xf32>)
 %1:2 = mir.selective_scan %0#0, %0#0, %0#1, %0#2, %0#2 : (tensor<2x5x3xf32>, tensor<2x5x3xf32>, tensor<3x4xf64>, tensor<2x5x4xf32>, tensor<2x5x4xf32>) -> (tensor<2x5x3xf32>, tensor<2x3x4xf32>)
 

@@ -1,6 +1,6 @@
 // RUN: DIAGNOSTICS
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: x is f32, cos is f64; cast one
 %x = "test.op"() : () -> (tensor<2x5x12xf32>)
 %c = "test.op"() : () -> (tensor<5x3xf64>)
 %s = "test.op"() : () -> (tensor<5x3xf32>)

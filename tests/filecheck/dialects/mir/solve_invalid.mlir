@@ -30,7 +30,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: a is f32, b is f64; cast one
 %0, %1 = "test.op"() : () -> (tensor<3x3xf32>, tensor<3xf64>)
 %2 = mir.dense_solve %0, %1 : (tensor<3x3xf32>, tensor<3xf64>) -> tensor<3xf64>
 

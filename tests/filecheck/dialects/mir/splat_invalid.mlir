@@ -6,7 +6,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: opacities is f32, positions is f64; cast one
 %0:7 = "test.op"() : () -> (tensor<6xf64>, tensor<6xf32>, tensor<8xf32>, tensor<2xf32>, tensor<6xf32>, tensor<24xf32>, tensor<15xf32>)
 %1 = mir.gaussian_splat_render %0#0, %0#1, %0#2, %0#3, %0#4, %0#5, %0#6 radius_scale 1.6 width 4 height 3 alpha_cutoff 0.01 transmittance_threshold 0.01 gamma 1.0 : (tensor<6xf64>, tensor<6xf32>, tensor<8xf32>, tensor<2xf32>, tensor<6xf32>, tensor<24xf32>, tensor<15xf32>) -> tensor<48xf32>
 

@@ -25,7 +25,7 @@
 
 // -----
 
-// CHECK: operands have different element types f32 and f64; cast one
+// CHECK: operands have different element types: hidden is f32, out_w is f64; cast one
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf64>)
