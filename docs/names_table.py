@@ -146,7 +146,7 @@ JAX_LAX: dict[str, str] = {
     "conj": "np.conj",
     **alike("rlx.nn.conv", "conv conv_general_dilated conv_with_general_padding"),
     "conv_general_dilated_patches": "rlx.im2col",
-    "conv_transpose": "rlx.nn.conv_transpose",
+    "conv_transpose": "rlx.nn.conv_transpose(x, w[:, :, ::-1, ::-1]), which flips the kernel: see Port JAX code",
     "convert_element_type": "x.astype",
     "cumlogsumexp": "rlx.associative_scan(np.logaddexp, x)",
     "div": "np.divide",
