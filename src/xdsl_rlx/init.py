@@ -1,8 +1,9 @@
 """Initial weights: functions of a key, a shape and an element type, as in `jax.nn.initializers`.
 
 A key is an i64 array `[2]`, made by `rlx.key(seed)` and divided by `rlx.rng_split`; the same key gives the same numbers
-on every machine, outside and inside of a traced function. A matrix is `[in, out]`, the weights of a convolution
-`[out, in, height, width]`.
+on every machine, outside and inside of a traced function. A matrix is `[in, out]`, the weights of a convolution are
+`[out, in, ...]` with the spatial axes last. `jax.nn.initializers` reads `[..., in, out]`: its `he_normal()(key,
+(3, 3, 1, 8))` is `he_normal(key, (8, 1, 3, 3))` here.
 """
 
 # Trees, and what NumPy is called with, are of any type.
@@ -67,32 +68,56 @@ def truncated_normal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: 
 
 
 def glorot_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Return uniformly distributed numbers with variance `2 / (in + out)` (Glorot and Bengio, 2010)."""
+    """
+    Return uniformly distributed numbers with variance `2 / (in + out)` (Glorot and Bengio, 2010).
+
+    `shape` is `[in, out]` or `[out, in, ...]`; see `fans`.
+    """
     return uniform(key, shape, sqrt(6.0 / sum(fans(shape))), dtype)
 
 
 def glorot_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Return normally distributed numbers with variance `2 / (in + out)` (Glorot and Bengio, 2010)."""
+    """
+    Return normally distributed numbers with variance `2 / (in + out)` (Glorot and Bengio, 2010).
+
+    `shape` is `[in, out]` or `[out, in, ...]`; see `fans`.
+    """
     return normal(key, shape, sqrt(2.0 / sum(fans(shape))), dtype)
 
 
 def he_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Return uniformly distributed numbers with variance `2 / in`, for layers with ReLU (He et al., 2015)."""
+    """
+    Return uniformly distributed numbers with variance `2 / in`, for layers with ReLU (He et al., 2015).
+
+    `shape` is `[in, out]` or `[out, in, ...]`; see `fans`.
+    """
     return uniform(key, shape, sqrt(6.0 / fans(shape)[0]), dtype)
 
 
 def he_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Return normally distributed numbers with variance `2 / in`, for layers with ReLU (He et al., 2015)."""
+    """
+    Return normally distributed numbers with variance `2 / in`, for layers with ReLU (He et al., 2015).
+
+    `shape` is `[in, out]` or `[out, in, ...]`; see `fans`.
+    """
     return normal(key, shape, sqrt(2.0 / fans(shape)[0]), dtype)
 
 
 def lecun_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Return uniformly distributed numbers with variance `1 / in` (LeCun et al., 1998)."""
+    """
+    Return uniformly distributed numbers with variance `1 / in` (LeCun et al., 1998).
+
+    `shape` is `[in, out]` or `[out, in, ...]`; see `fans`.
+    """
     return uniform(key, shape, sqrt(3.0 / fans(shape)[0]), dtype)
 
 
 def lecun_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
-    """Return normally distributed numbers with variance `1 / in` (LeCun et al., 1998)."""
+    """
+    Return normally distributed numbers with variance `1 / in` (LeCun et al., 1998).
+
+    `shape` is `[in, out]` or `[out, in, ...]`; see `fans`.
+    """
     return normal(key, shape, sqrt(1.0 / fans(shape)[0]), dtype)
 
 
@@ -137,6 +162,11 @@ def _is_shape(leaf: Any) -> bool:
 def fans(shape: Sequence[int]) -> tuple[int, int]:
     """
     Return `(fan_in, fan_out)`: the inputs per output and the outputs per input of a weight of this shape.
+
+    A shape of two axes is `[in, out]`. One of more axes is `[out, in, ...]`, the weights of `rlx.nn.conv`: its fans are
+    `in` and `out` times the number of taps. It is read by position, so `[height, width, in, out]` gives other fans
+    without an error; transpose the result of `[out, in, height, width]` with `(2, 3, 1, 0)` instead. There is no
+    `in_axis` or `out_axis`; for these shapes, `jax.nn.initializers` needs `in_axis=1, out_axis=0`.
 
     Raises GraphError for a shape of fewer than two dimensions.
     """

@@ -144,6 +144,7 @@ FILTER = np.ones((2, 4, 3, 3))
         (lambda: nn.conv(PLANE, FILTER, stride=0), "stride: expected an integer of at least 1"),
         (lambda: nn.conv(PLANE, FILTER, dilation=4), "does not fit an image"),
         (lambda: nn.conv(PLANE, FILTER, np.ones(3)), r"bias: expected shape \[2\]"),
+        (lambda: nn.conv2d(PLANE, np.float32(FILTER)), "conv2d: .* x is f64, weight is f32; cast one"),
         (lambda: nn.conv_transpose(PLANE, FILTER), "weight: expected .* for C = 4 channels"),
         (lambda: nn.conv_transpose(PLANE[:, :2], FILTER, output_padding=1), "output_padding: expected less than"),
         (lambda: nn.conv_transpose(PLANE[:, :2, :1, :1], FILTER, padding=2), "reduce padding"),

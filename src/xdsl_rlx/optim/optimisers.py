@@ -228,7 +228,14 @@ def with_decay(at: Leaf, decay: float) -> Any:
 @named
 @dataclass(frozen=True)
 class SGD(Optimiser):
-    """Gradient descent, with `momentum` as in Polyak (1964) or, with `nesterov`, Nesterov (1983)."""
+    """
+    Gradient descent, with `momentum` as in Polyak (1964) or, with `nesterov`, Nesterov (1983).
+
+    With `g = grad + weight_decay p`, an update is `m = momentum m + g` and `p = p - learning_rate m`; with `nesterov`
+    it is `p = p - learning_rate (g + momentum m)`. So the decay is coupled: it enters the momentum. The learning rate
+    does not: a schedule scales all of `m`. The same in optax is
+    `chain(add_decayed_weights(weight_decay), sgd(learning_rate, momentum))`, and in PyTorch `torch.optim.SGD`.
+    """
 
     learning_rate: float | Schedule
     momentum: float = 0.0

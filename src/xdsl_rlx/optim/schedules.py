@@ -1,6 +1,7 @@
 """
-Learning-rate schedules: functions from the step number, which may be a traced value, to a rate. Steps count from 0.
+Learning-rate schedules: functions from the step number, which may be a traced value, to a rate.
 
+As in optax, the first update of an optimiser reads step 0: after `warmup` from 0, it leaves the parameters as they are.
 A negative number of steps raises GraphError.
 """
 
@@ -39,7 +40,9 @@ def warmup(steps: int, then: Schedule | float) -> Schedule:
     """
     Return a schedule with a linear warm-up from 0 over `steps` steps, followed by `then`.
 
-    `then` is a rate or a schedule; its steps count from the end of the warm-up.
+    `then` is a rate or a schedule; its steps count from the end of the warm-up. So
+    `optax.warmup_cosine_decay_schedule(0.0, rate, n, total)`, whose `total` includes the warm-up, is
+    `warmup(n, cosine(rate, total - n))`.
     """
     _check(steps)
     after = then if callable(then) else constant(then)
