@@ -15,7 +15,6 @@ from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 
-
 LINE = 16
 """Steps from which a loop is worth vectors."""
 
@@ -131,7 +130,7 @@ class ColumnKernel(GroupKernel):
 
     def _neighbours_last(self, ranges: Sequence[Range]) -> list[Range]:
         """
-        Loops with those last that are few steps over neighbours of a value that is read, if their order does not matter.
+        Loops with those last that are few steps over neighbours of a value that is read, if any order will do.
 
         Written out, they read or write every n-th element of several lines at once, which compilers do in vectors.
         """

@@ -166,7 +166,11 @@ class CompiledFunction:
             and [(x.dtype, x.shape) for x in args if type(x) is array] == direct[0]
         ):
             entry = direct[1]
-            return entry.tree(entry.compiled(*args))
+            try:
+                return entry.tree(entry.compiled(*args))
+            except ArgumentError:
+                check_overlaps(self.parameters, self.parameters.bind(args, kwargs), self._donate)
+                raise
         values = self.parameters.bind(args, kwargs)
         if self._static:
             values = self._with_static(values)
