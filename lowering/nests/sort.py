@@ -10,6 +10,7 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, f64, i32, i64
 from xdsl.ir import Attribute
 
+from xdsl_rlx.dialects.constants import is_integer
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.mir.index import BisectOp, TopkOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u32
@@ -134,7 +135,7 @@ class Rows:
     @property
     def digits(self) -> int:
         """How many digits a key has, counted from the smallest key of the row."""
-        return 8 * element_bytes(self.element if isinstance(self.element, IntegerType) else self.key_type) // DIGIT
+        return 8 * element_bytes(self.element if is_integer(self.element) else self.key_type) // DIGIT
 
     @property
     def turned(self) -> int:
