@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import TensorType, i32
+from xdsl.dialects.builtin import StringAttr, TensorType, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -145,7 +145,8 @@ class WhileOp(BodyOp):
 
     `condition` yields one i1, and `body` the carries of the next iteration, of the types of `init`. The results are the
     carries after the last iteration, and the number of iterations. `max_iterations` bounds that number: the loop stops
-    there even if the condition is true. Only a bounded loop has a gradient in reverse mode.
+    there even if the condition is true. Only a bounded loop has a gradient in reverse mode. The error for others says
+    `remedy` instead of "set max_iterations": the function that builds a loop may have another argument for its bound.
     """
 
     name = "mir.while"
@@ -153,6 +154,7 @@ class WhileOp(BodyOp):
     init = var_operand_def(AnyTensorConstr)
     captured = var_operand_def(AnyTensorConstr)
     max_iterations = opt_prop_def(I64)
+    remedy = opt_prop_def(StringAttr)
     carries = var_result_def(AnyTensorConstr)
     trips = result_def(COUNT)
     condition = region_def("single_block")
@@ -162,7 +164,8 @@ class WhileOp(BodyOp):
     traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "(`carries` `(` $init^ `:` type($init) `)`)? (`captured` `(` $captured^ `:` type($captured) `)`)? "
-        "(`max_iterations` $max_iterations^)? attr-dict `->` `(` type($carries) `)` $condition `do` $body"
+        "(`max_iterations` $max_iterations^)? (`remedy` $remedy^)? attr-dict "
+        "`->` `(` type($carries) `)` $condition `do` $body"
     )
 
     def __init__(
@@ -172,11 +175,15 @@ class WhileOp(BodyOp):
         max_iterations: int | None,
         condition: Block,
         body: Block,
+        remedy: StringAttr | None = None,
     ):
         """Blocks that end with a `mir.yield`."""
         super().__init__(
             operands=[init, captured],
-            properties={"max_iterations": None if max_iterations is None else i64_attr(max_iterations)},
+            properties={
+                "max_iterations": None if max_iterations is None else i64_attr(max_iterations),
+                "remedy": remedy,
+            },
             result_types=[[x.type for x in init], COUNT],
             regions=[Region(condition), Region(body)],
         )
@@ -290,13 +297,15 @@ class BranchBuilder(BuilderCore):
         init: Operand | Sequence[Operand],
         max_iterations: int | None = None,
         return_trips: bool = False,
+        remedy: str | None = None,
     ) -> Any:
         """
         `mir.while`: `carry = body(carry)` while `cond(carry)` holds, starting at `init`, as `jax.lax.while_loop`.
 
         `init` and the result of `body` are a value or a tuple of values; the tuple is passed as one argument.
         `max_iterations` limits the trip count and enables reverse-mode differentiation. With `return_trips` the result
-        is `(carry, trips)`, where `trips` is the trip count as i32. GraphError if the carry changes its type.
+        is `(carry, trips)`, where `trips` is the trip count as i32. `remedy` replaces the words "set max_iterations" in
+        the error of a gradient in reverse mode. GraphError if the carry changes its type.
         """
         for what, function in (("condition", cond), ("body", body)):
             if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
@@ -316,7 +325,9 @@ class BranchBuilder(BuilderCore):
             with filling(self.builder, second):
                 self.builder.insert(YieldOp(*self._next(body(passed(second)), second)))
             captured = captured_by("while_loop", [first, second], len(carries))
-        op = self.emit(WhileOp, carries, captured, max_iterations, first, second)
+        op = self.emit(
+            WhileOp, carries, captured, max_iterations, first, second, None if remedy is None else StringAttr(remedy)
+        )
         left = tuple(self.value(x) for x in op.carries)
         found = left if is_several(init) else left[0]
         return (found, self.value(op.trips)) if return_trips else found

@@ -302,6 +302,9 @@ def while_loop(
     return unflatten(flatten(init)[1], _settled("while_loop", builder, init, loop))
 
 
+_COUNTED = "give fori_loop Python integers as bounds, or use while_loop with max_iterations"
+
+
 def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Tree], Tree], init: Tree) -> Tree:
     """
     Return the carry of `for i in range(lower, upper): carry = body(i, carry)`, starting from the tree `init`.
@@ -330,7 +333,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Tree], Tree], init: T
         starts = (first, *carries.starts)
         if times is not None:
             return builder.scan(lambda values, _: (after(values), None), starts, None, times)[0]
-        return builder.while_loop(lambda values: values[0] < upper, after, starts, None)
+        return builder.while_loop(lambda values: values[0] < upper, after, starts, remedy=_COUNTED)
 
     return unflatten(flatten(init)[1], _settled("fori_loop", builder, init, loop, weak_index)[1:])
 

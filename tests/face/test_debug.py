@@ -67,6 +67,55 @@ def test_positions_arguments_branches_and_loops_are_named() -> None:
             run(x, np.int32(1))
 
 
+def field(y: Any, t: Any, rate: Any) -> Any:
+    return rate * np.log(y) + rate * y
+
+
+def placeholders(x: Any, mode: Any) -> Any:
+    """Constants that are NaN, chosen by comparisons with a value that may be NaN."""
+    root = np.sqrt(x)
+    masked = np.where(x < 0, 0.0, root) < 10.0
+    return rlx.switch(
+        mode,
+        [
+            lambda: np.where(root > 0, x, np.nan),
+            lambda: rlx.cond(root > 0, lambda: x, lambda: x * np.nan),
+            lambda: rlx.while_loop(lambda c: (root > 0) & (c[0] < 1), lambda c: (c[0] + 1, x), (0, x * np.nan))[1],
+            lambda: np.where(masked, np.nan, x),
+            lambda: np.full((), np.nan) * np.log(x),
+            lambda: np.sqrt(np.stack([x, x * 0 + np.nan])).sum(),
+        ],
+    )
+
+
+def test_a_constant_nan_is_not_reported_for_the_op_that_made_the_program_choose_it() -> None:
+    run = rlx.compile(placeholders)
+    line = line_of(placeholders, "np.sqrt(x)")
+    expected = [
+        *[rf"mir\.sqrt at {line} gives NaN"] * 3,
+        r"mir\.where at .* takes NaN from a constant",
+        r"mir\.log at .* gives NaN",
+        r"mir\.sqrt at .* gives NaN at \[0\]",
+    ]
+    with rlx.debug.check_nans():
+        for mode, words in enumerate(expected):
+            with pytest.raises(rlx.NanError, match=words):
+                run(-1.0, mode)
+
+
+def solve(y: Any, rate: Any) -> Any:
+    return rlx.solvers.odeint(field, y, np.array([0.0, 1.0]), rate, rtol=1e-3, atol=1e-3, mxstep=3)[-1]
+
+
+def test_a_nan_of_a_solver_is_found_in_the_users_function_or_explained() -> None:
+    run = rlx.compile(solve)
+    with rlx.debug.check_nans():
+        with pytest.raises(rlx.NanError, match=rf"mir\.log at {line_of(field, 'np.log')} gives NaN"):
+            run(-1.0, -1.0)
+        with pytest.raises(rlx.NanError, match=r"odeint: mxstep=3 .* in iteration 0 of the scan"):
+            run(1.0, 1e2)
+
+
 def test_what_no_result_has_is_no_error_and_ops_called_alone_are_checked() -> None:
     with rlx.debug.check_nans():
         masked = rlx.compile(lambda x: np.where(x > 0, np.log(x), 0.0))(np.array([-1.0, 1.0]))

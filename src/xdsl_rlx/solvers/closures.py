@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from xdsl_rlx.binding import parameters_of
+from xdsl_rlx.builder import HirGraph
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -124,6 +126,12 @@ def builder_for(*trees: Tree) -> MirBuilder:
     builder = builder_of(*trees)
     assert builder is not None
     return builder
+
+
+def scope(name: str) -> AbstractContextManager[None]:
+    """Locate ops in a scope, which the message of `rlx.debug.check_nans` has: say there why a solver gives NaN."""
+    graph = builder_of()
+    return graph.named(name) if isinstance(graph, HirGraph) else nullcontext()
 
 
 def arguments_of(args: Any) -> tuple[Any, ...]:

@@ -20,10 +20,10 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.nn.arguments import kind_of
 from xdsl_rlx.op_functions import function
-from xdsl_rlx.solvers.closures import Unknowns, builder_for, check_function, closed
+from xdsl_rlx.solvers.closures import Unknowns, builder_for, check_function, closed, scope
 from xdsl_rlx.tree import Tree, flatten, ravel, unflatten
 from xdsl_rlx.tree import map as tree_map
-from xdsl_rlx.tree_control import scan, while_loop
+from xdsl_rlx.tree_control import scan
 from xdsl_rlx.tree_functions import jvp, vjp
 
 Dynamics = Callable[[Any, Any, Any], Any]
@@ -253,14 +253,18 @@ def _integrated(f: Dynamics, y0: Any, times: Any, theta: Any, options: _Options)
             y, slope_0, t, _, before, quartic = tree_map(lambda a, b: np.where(ratio <= 1, a, b), new, old)
             return count + 1, (y, slope_0, t, stopped(_next_step(dt, ratio, options.hmax)), before, quartic)
 
-        _, carry = while_loop(test, body, (np.int64(0), carry), limit)
+        _, carry = _loop(test, body, (np.int64(0), carry), limit)
         _, _, t, _, before, quartic = carry
         length = t - before
         at = (target - before) / np.where(length > 0, length, 1)
         found = quartic[0]
         for coefficient in quartic[1:]:
             found = found * at + coefficient
-        return carry, np.where(t >= target, found, np.nan)
+        reason = (
+            "a step is too short to move the time" if limit is None else f"mxstep={limit} does not reach the next time"
+        )
+        with scope(f"odeint: {reason}"):
+            return carry, np.where(t >= target, found, np.nan)
 
     t = sign * times
     first = slope(y0, t[0])
@@ -269,6 +273,19 @@ def _integrated(f: Dynamics, y0: Any, times: Any, theta: Any, options: _Options)
     start = (y0, first, t[0], dt, t[0], (zeros, zeros, zeros, zeros, y0))
     _, ys = scan(to_next, start, t[1:])
     return np.concatenate([y0[None], ys])
+
+
+def _loop(test: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, limit: int | None) -> Any:
+    """`while_loop`, whose error in reverse mode names the argument of `odeint`."""
+    leaves, spec = flatten(init)
+    left = builder_for(init).while_loop(
+        lambda carries: test(unflatten(spec, carries)),
+        lambda carries: tuple(flatten(body(unflatten(spec, carries)))[0]),
+        tuple(leaves),
+        limit,
+        remedy="set mxstep of odeint to a number of steps",
+    )
+    return unflatten(spec, left)
 
 
 def _sum(weights: Sequence[float], stages: Sequence[Any]) -> Any:

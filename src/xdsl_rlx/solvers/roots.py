@@ -18,7 +18,17 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.indexing import dynamic_update_index_in_dim
 from xdsl_rlx.nn.arguments import check_integer, kind_of
 from xdsl_rlx.op_functions import function
-from xdsl_rlx.solvers.closures import Closed, Unknowns, arguments_of, builder_for, check_function, closed, norm, squared
+from xdsl_rlx.solvers.closures import (
+    Closed,
+    Unknowns,
+    arguments_of,
+    builder_for,
+    check_function,
+    closed,
+    norm,
+    scope,
+    squared,
+)
 from xdsl_rlx.solvers.linear import ORDERS, Matvec, gmres_vectors, implicit_linear_solve
 from xdsl_rlx.tree import Tree
 from xdsl_rlx.tree import map as tree_map
@@ -206,7 +216,8 @@ def bisect(
 
         k, low, high = while_loop(test, body, (np.int64(0), low, last))
         x = np.where(abs(fun(low)) <= abs(fun(high)), low, high)
-        x = np.where(brackets, x, np.nan)
+        with scope("bisect: lower and upper have the same sign"):
+            x = np.where(brackets, x, np.nan)
         return x, (abs(fun(x)).max(), k, (brackets & (k < maxiter)).all())
 
     x, (residual, k, converged) = implicit_root(
