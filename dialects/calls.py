@@ -106,10 +106,15 @@ class CallSignature:
             return conversion.convert(x)
         except _Misfit as error:
             found = f"expected {conversion.expected}, got {shown(x)}{error}"
+            if conversion.expected in _KNOWN_EARLY:
+                found += traced_note(x)
             raise GraphTypeError(f"{self.name}: {name}: {found}") from None
 
     def _unknown(self, name: str) -> str:
         names = self._shown
+        if self.name in _JIT_USERS and name in _OF_JIT:
+            ours = _OF_JIT[name]
+            return f"{self.name} has no argument {name!r}: " + (f"write {ours}=" if ours in names else ours)
         plural = [one for one in names if {one, name} in ({"axis", "axes"}, {"dim", "axis"}, {"dim", "axes"})]
         close = plural or difflib.get_close_matches(name, names, 1)
         hint = f"did you mean {close[0]}=?" if close else f"its arguments are {', '.join(names) or 'none'}"
@@ -122,6 +127,35 @@ class Conversion:
     def __init__(self, convert: Convert, expected: str):
         self.convert = convert
         self.expected = expected
+
+
+_JIT_USERS = ("compile", "jit")
+_NO_PLACEMENT = "the CPU is the only device; omit it"
+_OF_JIT = {
+    **dict.fromkeys(("static_argnums", "static_argnames"), "static"),
+    **dict.fromkeys(("donate_argnums", "donate_argnames"), "donate"),
+    **dict.fromkeys(("device", "in_shardings", "out_shardings", "axis_env"), _NO_PLACEMENT),
+    "keep_unused": "unused arguments cost nothing; omit it",
+    "inline": "calls of compiled functions while tracing are always inlined; omit it",
+    "abstracted_axes": "a function is compiled once for each signature; omit it",
+    "compiler_options": "options are arguments of rlx.compile and environment variables; omit it",
+    # of torch.compile
+    "fullgraph": "a function is always one graph; omit it",
+    "dynamic": "a function is compiled once for each signature; omit it",
+    "mode": "there is one level of optimisation; omit it",
+}
+"""Arguments of `jax.jit` and `torch.compile`: the one of ours, or why there is none."""
+
+
+_KNOWN_EARLY = ("integers", "an integer", "a number")
+
+
+def traced_note(x: object) -> str:
+    """What to do about a traced value where a number is needed while tracing; empty for anything else."""
+    several = cast("Sequence[object]", x) if isinstance(x, list | tuple) else (x,)
+    if all(type(one).__name__ != "Value" for one in several):
+        return ""
+    return '; it is needed while the function is traced: name its argument in static= of rlx.compile, as in static="n"'
 
 
 def shown(x: object) -> str:

@@ -23,6 +23,7 @@ SECTIONS = {
     "rlx.nn": "Neural networks",
     "rlx.random": "Random numbers",
     "rlx.special": "Special functions",
+    "rlx.solvers": "Solvers",
     "": "Arrays and control flow",
 }
 """Titles of the parts of the table, by the module of the counterparts; the last one has all others."""

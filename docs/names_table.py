@@ -123,6 +123,7 @@ JAX_LAX: dict[str, str] = {
     **same("rlx", "dynamic_index_in_dim dynamic_slice mulhi population_count reduce_precision"),
     **same("rlx", "dynamic_slice_in_dim dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim"),
     **same("rlx", "fori_loop full iota map rng_uniform rsqrt scan stop_gradient switch while_loop"),
+    **same("rlx.solvers", "custom_linear_solve custom_root"),
     **same("rlx.special", "betainc digamma erf erf_inv erfc igamma igamma_grad_a igammac lgamma polygamma zeta"),
     "abs": "np.abs",
     "acos": "np.arccos",
@@ -218,7 +219,6 @@ JAX_LAX: dict[str, str] = {
         "conv_transpose_shape_tuple padtype_to_pads reduce_window_shape_tuple shape_as_value",
     ),
     **missing(TRACING, "after_all composite create_token dce_sink optimization_barrier platform_dependent stage"),
-    **same("rlx.solvers", "custom_linear_solve custom_root"),
     **missing(SCALED, "scaled_dot"),
 }
 

@@ -47,6 +47,10 @@ class _RefusedError(Exception):
     """Why a file of the cache is not used."""
 
 
+class _TooLargeError(Exception):
+    """A file of the cache is larger than all entries together may be."""
+
+
 class _UntrustedFolderError(Exception):
     """Why the cache is not used."""
 
@@ -100,7 +104,7 @@ def _directory() -> Path | None:
 
 
 def limit() -> int:
-    """Bytes that the cache may hold: `XDSL_RLX_CACHE_BYTES`, else 1 GiB. Raises `ConfigurationError`."""
+    """Bytes that the cache may hold: `XDSL_RLX_CACHE_BYTES`, else 1 GiB; 0 for no cache. Raises `ConfigurationError`."""
     text = os.environ.get("XDSL_RLX_CACHE_BYTES")
     if not text:
         return _DEFAULT_LIMIT
@@ -122,14 +126,18 @@ def trusting() -> bool:
 
 
 def load(key: str) -> bytes | None:
-    """The entry of a key; None when there is none, or none that can be used, which it says in a `CacheWarning`."""
+    """
+    Return the entry of a key, or None.
+
+    A `CacheWarning` says why an entry is not used. With `XDSL_RLX_CACHE_BYTES=0` no entry is read or written.
+    """
     return load_as(key, bytes)
 
 
 def load_as(key: str, decode: Callable[[bytes], T]) -> T | None:
     """What `decode` makes of the entry of a key; an entry that it cannot decode is one that cannot be used."""
     place, most = _directory(), limit()
-    if place is None:
+    if place is None or not most:
         return None
     path = place / (key + _SUFFIX)
     try:
@@ -139,6 +147,9 @@ def load_as(key: str, decode: Callable[[bytes], T]) -> T | None:
         return None
     except _UntrustedFolderError as reason:
         _report_once(path.parent, str(reason))
+        return None
+    except _TooLargeError:
+        _report_once(path.parent, f"has entries larger than XDSL_RLX_CACHE_BYTES={most}, which are not used")
         return None
     except (_RefusedError, OSError) as error:
         reason = f"cannot be read ({error.strerror})" if isinstance(error, OSError) else error
@@ -211,7 +222,7 @@ def _check_file(status: os.stat_result, most: int) -> None:
         raise _RefusedError("is not a regular file")
     _check_owner(status)
     if status.st_size > most:
-        raise _RefusedError("is larger than the whole cache may be")
+        raise _TooLargeError
 
 
 def _read(folder: int, key: str, most: int) -> bytes:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NoReturn
+
+from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.ir import BlockArgument
 
 from xdsl_rlx.dialects.errors import GraphAttributeError, GraphError, GraphTypeError
 
@@ -36,11 +40,27 @@ class WithoutNumbers:
     __slots__ = ()
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise GraphTypeError(
-            f"expected an array, got a traced value: {NO_NUMBERS}. Write x instead of np.asarray(x), and "
-            "np.stack([x, y]) instead of np.array([x, y]). With an array A, write rlx.gather(A, x) instead of A[x], "
-            "A @ x instead of A.dot(x), and rlx.full(shape, x) instead of np.full(shape, x)"
+        size = (
+            f" A shape that depends on x, as in np.arange(x), needs a Python integer: {self._static_cure()}."
+            if self._may_be_size()
+            else ""
         )
+        raise GraphTypeError(
+            f"expected an array, got a traced value: {NO_NUMBERS}.{size} Write x instead of np.asarray(x), "
+            "np.stack([x, y]) instead of np.array([x, y]), and np.block([[x, 1.0], [1.0, y]]) instead of an array or a "
+            "stack of nested lists. With an array A, write rlx.gather(A, x) instead of A[x], A @ x instead of A.dot(x), "
+            "and rlx.full(shape, x) instead of np.full(shape, x)"
+        )
+
+    def _may_be_size(self) -> bool:
+        type_: Any = getattr(self, "type", None)
+        return isinstance(type_, TensorType) and not type_.get_shape() and isinstance(type_.element_type, IntegerType)
+
+    def _static_cure(self) -> str:
+        """Which argument to make static: this one, if it is an argument without an axis."""
+        ssa: Any = getattr(self, "ssa", None)
+        name = ssa.name_hint if isinstance(ssa, BlockArgument) else None
+        return f'name its argument in static= of rlx.compile, as in static="{name or "n"}"'
 
     def __float__(self) -> NoReturn:
         raise GraphTypeError(
@@ -51,10 +71,13 @@ class WithoutNumbers:
     __complex__ = __float__
 
     def __index__(self) -> NoReturn:
-        raise GraphTypeError(
-            f"expected a Python integer, got a traced value: {NO_NUMBERS}; pass a shape, an axis or a count "
-            "as an argument named in static= of rlx.compile"
+        message = (
+            "expected a Python integer, got a traced value: a shape, an axis, a count, and the number of iterations of a "
+            f"Python loop are needed while the function is traced; {self._static_cure()}"
         )
+        # of a TypeError in np.zeros(x), NumPy would keep nothing
+        caller = sys._getframe(1).f_globals.get("__name__", "").partition(".")[0]  # pyright: ignore[reportPrivateUsage]
+        raise (GraphTypeError if caller == "xdsl_rlx" else GraphError)(message)
 
     __int__ = __index__
 

@@ -43,7 +43,10 @@ _REASONS = {
     "copyto": f"{_IN_PLACE}; np.where(mask, new, x) is a new one, np.full_like(a, x) is x * np.ones_like(a)",
     "fill_diagonal": f"{_IN_PLACE}; np.where(np.eye(n) > 0, new, x) is a new one",
     "at": f"{_IN_PLACE}; rlx.scatter_add(numbers, indices, n) adds to n elements",
-    **dict.fromkeys(("array", "asarray", "asanyarray"), "np.stack([x, y]) makes one of values and numbers"),
+    **dict.fromkeys(
+        ("array", "asarray", "asanyarray"),
+        "np.stack([x, y]) makes one of values and numbers, np.block([[x, 1.0], [1.0, y]]) one of nested lists",
+    ),
     "apply_along_axis": "write it with the axis of NumPy's functions, or with rlx.vmap",
     "apply_over_axes": "write it with the axis of NumPy's functions",
     "save": "it has no concrete value yet; return it, and save the result",

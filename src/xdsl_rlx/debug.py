@@ -35,7 +35,8 @@ def check_nans(enabled: bool = True) -> Generator[None]:
     The message has the op, the line of the user's program, the positions of the NaN and the iterations of the loops
     around it. Arguments are copied before each call. When a result has NaN, the graph runs again op by op, which
     compiles each kind of op once. A gradient's ops have the lines of the ops that they are derived from. NaN that no
-    result has, such as one that `np.where` leaves out, is ignored.
+    result has, such as one that `np.where` leaves out, is ignored. Donated arguments have their old values again after
+    the error.
     """
     token = OBSERVER.set(_checked if enabled else None)
     try:
@@ -55,6 +56,12 @@ def _checked(graph: CompiledGraph, args: tuple[Any, ...], kwargs: dict[str, Any]
         written = [given[name] for name in graph.program.updated if name in given]
         if not any(has_nan(np.asarray(array)) for array in (*results, *written)):
             return results
+        # the state of before is needed to continue from
+        for name in graph.program.updated:
+            if name in given:
+                np.copyto(given[name], before[name])
+            else:
+                graph.set_param(name, before[name])
         check(graph, before)
     finally:
         OBSERVER.reset(token)

@@ -444,6 +444,15 @@ def test_ctc_loss_is_that_of_optax() -> None:
     theirs = optax.ctc_loss(logs, gone[0], targets, gone[1])
     ours = nn.ctc_loss(logs.swapaxes(0, 1), targets, times, sizes, reduction="none")
     np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+    for number, change in enumerate([(6, 0, 0), (-9, 0, 0), (0, 1, 0), (0, 0, 1)]):
+        label, time, size = change
+        wrong = [targets.copy(), times.copy(), sizes.copy()]
+        wrong[0][0, 0] += label
+        wrong[1][0] += time
+        wrong[2][0] += size
+        loss = nn.ctc_loss(logs.swapaxes(0, 1), *wrong, reduction="none")
+        assert np.isnan(loss[0]), number
+        np.testing.assert_array_equal(loss[1:], ours[1:])
 
 
 @pytest.mark.parametrize(
@@ -460,6 +469,16 @@ def test_ctc_loss_is_that_of_optax() -> None:
         (lambda: nn.cross_entropy(X, LABELS, axis=2), "axis: expected an integer from -2 to 1"),
         (lambda: nn.ctc_loss(LOGS, TARGETS[:2], LENGTHS, SIZES), "targets: expected"),
         (lambda: nn.ctc_loss(LOGS, TARGETS, LENGTHS, SIZES, blank=3), "blank: expected an integer from 0 to 2"),
+        (lambda: nn.ctc_loss(LOGS, TARGETS * 1.0, LENGTHS, SIZES), "targets: expected integers, got f"),
+        (lambda: nn.ctc_loss(LOGS, TARGETS, LENGTHS * 1.0, SIZES), "input_lengths: expected integers, got f"),
+        (
+            lambda: rlx.compile(lambda x: nn.ctc_loss(x, TARGETS, LENGTHS, SIZES + 99))(LOGS),
+            "target_lengths: expected lengths from 0 to",
+        ),
+        (
+            lambda: rlx.compile(lambda x: nn.ctc_loss(x, TARGETS + 99, LENGTHS, SIZES))(LOGS),
+            "targets: expected symbols from 0 to 2, got",
+        ),
         (lambda: nn.multi_margin_loss(X, LABELS, p=3), "p: expected 1 or 2, got 3"),
         (lambda: nn.cdist(X, IMAGES), "x2: expected"),
     ],

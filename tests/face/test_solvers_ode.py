@@ -129,7 +129,7 @@ def test_messages_name_the_argument() -> None:
 @pytest.mark.parametrize("around", [lambda f: f, rlx.vmap, lambda f: lambda y: rlx.jvp(f)((y,), (y,))[1]])
 def test_an_unbounded_loop_in_reverse_mode_names_the_argument_of_the_function_that_built_it(around: Any) -> None:
     def solve(y: Any) -> Any:
-        return solvers.odeint(lambda y, t: -y, y, np.array([0.0, 1.0]), backsolve=False)[-1]
+        return odeint(lambda y, t: -y, y, np.array([0.0, 1.0]), backsolve=False)[-1]
 
     def count(y: Any) -> Any:
         return rlx.fori_loop(0, y.astype(np.int64).sum(), lambda i, c: c * y, y)

@@ -181,7 +181,7 @@ def writable_by_others(entry: Path) -> None:
         (a_link, "is not a regular file"),
         (a_pipe, "is not a regular file"),
         (a_socket, "is not a regular file"),
-        (a_huge_file, "is larger than the whole cache may be"),
+        (a_huge_file, "has entries larger than XDSL_RLX_CACHE_BYTES="),
         (writable_by_others, "can be written by other users"),
     ],
 )
@@ -322,6 +322,23 @@ def test_the_limit_is_kept_while_storing(folder: Path, monkeypatch: pytest.Monke
     assert cache.load("key099") == bytes(1000)
     cache.store("large", bytes(50_000))
     assert cache.load("large") is None and cache.load("key099") == bytes(1000)
+
+
+def test_a_limit_below_the_entries_warns_once_and_none_turns_the_cache_off(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for key in "abc":
+        cache.store(key, bytes(1000))
+    monkeypatch.setenv("XDSL_RLX_CACHE_BYTES", "10")
+    with pytest.warns(CacheWarning) as caught:
+        assert [cache.load(key) for key in "abc"] == [None] * 3
+    assert ["has entries larger than XDSL_RLX_CACHE_BYTES=10" in str(one.message) for one in caught] == [True]
+    monkeypatch.setenv("XDSL_RLX_CACHE_BYTES", "0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cache.store("d", bytes(10))
+        assert [cache.load(key) for key in "abcd"] == [None] * 4
+    assert [path.stem for path in entries(folder)] == ["a", "b", "c"]
 
 
 def test_the_limit_is_kept_whatever_others_put_there(folder: Path, monkeypatch: pytest.MonkeyPatch):

@@ -146,10 +146,14 @@ def ctc_loss(
     Return the mean of `-ln p(target) / max(target length, 1)`, `p` the sum over all alignments of the target.
 
     `log_probs` is `[T, N, C]`, logarithms of probabilities of C symbols at T times; `targets` is `[N, S]`, padded with
-    any integers; `input_lengths` and `target_lengths` are `[N]`. An alignment is a symbol for each time, of which
+    any integers; `input_lengths` and `target_lengths` are integers `[N]`. An alignment is a symbol for each time, of which
     repetitions are merged and then blanks removed. The reduction "none" returns `-ln p` `[N]`, "sum" its sum. A target
     without an alignment has the loss infinity, or with `zero_infinity` 0 and no gradient. One sample may be passed as
     `[T, C]`, `[S]` and two numbers (Graves et al., 2006).
+
+    A sample has the loss NaN and no gradient if a symbol of its target is not from 0 to `C - 1`, or a length not from
+    0 to T or S. Raises GraphError for other shapes, for symbols and lengths that are no integers, and for such numbers
+    if they are known while the function is traced.
     """
     name = "ctc_loss"
     check_choice(name, "reduction", reduction, ("mean", "sum", "none"))
@@ -159,7 +163,7 @@ def ctc_loss(
         input_lengths, target_lengths = np.reshape(input_lengths, (1,)), np.reshape(target_lengths, (1,))
     if np.ndim(log_probs) != 3:
         raise GraphError(f"{name}: log_probs: expected [T, N, C] or [T, C], got {list(np.shape(log_probs))}")
-    _, count, classes = log_probs.shape
+    times, count, classes = log_probs.shape
     if np.ndim(targets) != 2 or targets.shape[0] != count:
         raise GraphError(
             f"{name}: targets: expected [N, S] with N = {count}, got {list(np.shape(targets))}; pad the targets of all "
@@ -167,14 +171,35 @@ def ctc_loss(
         )
     if not 0 <= blank < classes:
         raise GraphError(f"{name}: blank: expected an integer from 0 to {classes - 1}, got {shown(blank)}")
-    for one, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
+    _check_integers(name, "targets", targets, None)
+    for one, given, most in (
+        ("input_lengths", input_lengths, times),
+        ("target_lengths", target_lengths, targets.shape[1]),
+    ):
         check_shape(name, one, given, (count,), "one length per sample")
+        _check_integers(name, one, given, most)
+    used = np.arange(targets.shape[1]) < target_lengths[:, None]
+    outside = used & ((targets < 0) | (targets >= classes))
+    if isinstance(outside, np.ndarray) and outside.any():
+        raise GraphError(f"{name}: targets: expected symbols from 0 to {classes - 1}, got {targets[outside][0]}")
     losses = _ctc(floating(log_probs), targets, input_lengths, target_lengths, blank)
+    wrong = outside.any(axis=1)
+    for given, most in ((input_lengths, times), (target_lengths, targets.shape[1])):
+        wrong = wrong | (given < 0) | (given > most)
+    losses = np.where(wrong, np.nan, losses)
     if zero_infinity:
         losses = np.where(losses == inf, 0, losses)
     if reduction == "mean":
         losses = losses / np.maximum(target_lengths, 1).astype(losses.dtype)
     return reduced(name, losses[0] if single else losses, reduction)
+
+
+def _check_integers(function: str, name: str, x: Any, most: int | None) -> None:
+    """Raise GraphError unless `x` is of integers, from 0 to `most` where they are known."""
+    if kind_of(x) not in "iu":
+        raise GraphError(f"{function}: {name}: expected integers, got {x.dtype}; convert it with astype(np.int64)")
+    if isinstance(x, np.ndarray) and most is not None and ((wrong := (x < 0) | (x > most)).any()):
+        raise GraphError(f"{function}: {name}: expected lengths from 0 to {most}, got {x[wrong][0]}")
 
 
 def _ctc(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int) -> Any:

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.optim.gradients import as_array, check_shapes, clip_by_global_norm, narrow, wide
 from xdsl_rlx.optim.ranges import check_ranges
@@ -63,6 +63,7 @@ class Optimiser(abc.ABC):
         names = slots[0].keys() if slots else ()
         return {"step": np.zeros((), np.int64), **{n: unflatten(spec, [one[n] for one in slots]) for n in names}}
 
+    @checked
     def update(self, grads: Tree, state: State, params: Tree) -> tuple[Tree, State]:
         """
         Return the parameters and the state after one more step.
@@ -472,6 +473,7 @@ class Accumulated(Optimiser):
             "inner": self.inner.init(params),
         }
 
+    @checked
     def update(self, grads: Tree, state: State, params: Tree) -> tuple[Tree, State]:
         params = map_leaves(as_array, params)
         self._check_state(state, {"step", "sum", "inner"})
