@@ -106,7 +106,7 @@ class CallSignature:
             return conversion.convert(x)
         except _Misfit as error:
             found = f"expected {conversion.expected}, got {shown(x)}{error}"
-            if conversion.expected in _KNOWN_EARLY:
+            if "integer" in conversion.expected:
                 found += traced_note(x)
             raise GraphTypeError(f"{self.name}: {name}: {found}") from None
 
@@ -114,7 +114,7 @@ class CallSignature:
         names = self._shown
         if self.name in _JIT_USERS and name in _OF_JIT:
             ours = _OF_JIT[name]
-            return f"{self.name} has no argument {name!r}: " + (f"write {ours}=" if ours in names else ours)
+            return f"{self.name} has no argument {name!r}: " + (f"did you mean {ours}=?" if ours in names else ours)
         plural = [one for one in names if {one, name} in ({"axis", "axes"}, {"dim", "axis"}, {"dim", "axes"})]
         close = plural or difflib.get_close_matches(name, names, 1)
         hint = f"did you mean {close[0]}=?" if close else f"its arguments are {', '.join(names) or 'none'}"
@@ -145,9 +145,6 @@ _OF_JIT = {
     "mode": "there is one level of optimisation; omit it",
 }
 """Arguments of `jax.jit` and `torch.compile`: the one of ours, or why there is none."""
-
-
-_KNOWN_EARLY = ("integers", "an integer", "a number")
 
 
 def traced_note(x: object) -> str:

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.calls import traced_note
 from xdsl_rlx.dialects.errors import GraphError
 
 AnyTensor: TypeAlias = TensorType[Any]
@@ -256,4 +257,4 @@ def integers(what: str, values: SupportsIndex | Iterable[SupportsIndex]) -> tupl
             return tuple(index(value) for value in several)
     except TypeError:
         pass
-    raise GraphError(f"{what}: expected integers, got {values!r}")
+    raise GraphError(f"{what}: expected integers, got {values!r}{traced_note(values)}")

@@ -104,7 +104,7 @@ def _directory() -> Path | None:
 
 
 def limit() -> int:
-    """Bytes that the cache may hold: `XDSL_RLX_CACHE_BYTES`, else 1 GiB; 0 for no cache. Raises `ConfigurationError`."""
+    """Return the bytes that the cache may hold: `XDSL_RLX_CACHE_BYTES`, else 1 GiB. Raises `ConfigurationError`."""
     text = os.environ.get("XDSL_RLX_CACHE_BYTES")
     if not text:
         return _DEFAULT_LIMIT

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from xdsl.dialects.builtin import IntegerType, TensorType
-from xdsl.ir import BlockArgument
+from xdsl.ir import Attribute, BlockArgument
 
 from xdsl_rlx.dialects.errors import GraphAttributeError, GraphError, GraphTypeError
 
@@ -48,13 +48,16 @@ class WithoutNumbers:
         raise GraphTypeError(
             f"expected an array, got a traced value: {NO_NUMBERS}.{size} Write x instead of np.asarray(x), "
             "np.stack([x, y]) instead of np.array([x, y]), and np.block([[x, 1.0], [1.0, y]]) instead of an array or a "
-            "stack of nested lists. With an array A, write rlx.gather(A, x) instead of A[x], A @ x instead of A.dot(x), "
-            "and rlx.full(shape, x) instead of np.full(shape, x)"
+            "stack of nested lists. With an array A, write rlx.gather(A, x) instead of A[x], A @ x instead of "
+            "A.dot(x), and rlx.full(shape, x) instead of np.full(shape, x)"
         )
 
     def _may_be_size(self) -> bool:
         type_: Any = getattr(self, "type", None)
-        return isinstance(type_, TensorType) and not type_.get_shape() and isinstance(type_.element_type, IntegerType)
+        if not isinstance(type_, TensorType):
+            return False
+        of_any = cast("TensorType[Attribute]", type_)
+        return not of_any.get_shape() and isinstance(of_any.element_type, IntegerType)
 
     def _static_cure(self) -> str:
         """Which argument to make static: this one, if it is an argument without an axis."""
@@ -72,8 +75,8 @@ class WithoutNumbers:
 
     def __index__(self) -> NoReturn:
         message = (
-            "expected a Python integer, got a traced value: a shape, an axis, a count, and the number of iterations of a "
-            f"Python loop are needed while the function is traced; {self._static_cure()}"
+            "expected a Python integer, got a traced value: a shape, an axis, a count, and the number of iterations of "
+            f"a Python loop are needed while the function is traced; {self._static_cure()}"
         )
         # of a TypeError in np.zeros(x), NumPy would keep nothing
         caller = sys._getframe(1).f_globals.get("__name__", "").partition(".")[0]  # pyright: ignore[reportPrivateUsage]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -251,6 +252,14 @@ def test_python_numbers_give_way():
         (lambda x: np.unique(x), "np.unique does not support traced values"),
         (lambda x: [1, 2][x.sum()], "expected a Python integer"),
         (lambda x: float(x.sum()), "expected a number, got a traced value"),
+        (lambda x: np.zeros(x.sum()), r'a shape, .* of a Python loop are needed .* static="n"'),
+        (lambda x: np.full(x.sum(), 2.0), r'static="n"'),
+        (lambda x: [x for _ in range(x.sum())], r'static="n"'),
+        (lambda x: np.arange(x.sum().astype(int)), r'A shape that depends on x, .* static="n"'),
+        (lambda x: np.tile(x, x.sum()), r'static="n"'),
+        (lambda x: rlx.full((x.sum(),), 1.0), r'static="n"'),
+        (lambda x: np.array([[1.0, x[0]], [x[1], 1.0]]), r"np\.block\(\[\[x, 1\.0\], \[1\.0, y\]\]\)"),
+        (lambda x: np.stack([[1.0, x[0]], [x[1], 1.0]]), r"np\.block\(\[\[x, 1\.0\], \[1\.0, y\]\]\)"),
         (lambda x: None, "to return at least one array or number"),
         (lambda x: object(), "expected a value, a number or an array"),
     ],
@@ -258,6 +267,14 @@ def test_python_numbers_give_way():
 def test_what_cannot_be_traced_is_said(function: Callable[..., Any], message: str):
     with pytest.raises(rlx.RlxError, match=message):
         rlx.compile(function)(np.ones(3))
+
+
+def test_the_message_about_a_size_names_its_argument_and_compile_knows_the_arguments_of_jit():
+    with pytest.raises(rlx.GraphError, match='static="steps"'):
+        rlx.compile(lambda x, steps: [x for _ in range(steps)])(1.0, 3)
+    for name in inspect.signature(jax.jit).parameters.keys() - {"fun", "backend"}:
+        with pytest.raises(rlx.GraphError, match=f"compile has no argument '{name}': (did you mean|.*; omit it)"):
+            rlx.compile(lambda x, n: x, **{name: "n"})
 
 
 @pytest.mark.parametrize(

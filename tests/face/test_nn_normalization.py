@@ -219,6 +219,8 @@ def test_half_statistics_are_wide() -> None:
         (lambda: nn.instance_norm(X[:, :, :1]), "more than one position"),
         (lambda: nn.layer_norm(X, axis=(1, -2)), "axis: expected different axes"),
         (lambda: nn.rms_norm(X, MEAN), r"weight: expected shape \[5\]"),
+        (lambda: nn.rms_norm(X, (5,), MEAN), r"got \(5,\); there is no argument normalized_shape: axis= selects"),
+        (lambda: nn.layer_norm(X, 5, MEAN), r"got 5; there is no argument normalized_shape: axis= selects the axes"),
         (lambda: nn.local_response_norm(X, 0), "size: expected an integer of at least 1"),
         (lambda: nn.spectral_norm(X, MEAN), r"u: expected shape \[3\]"),
         (lambda: nn.spectral_norm(X, MEAN[:3], -1), "n_iterations: expected an integer of at least 0"),

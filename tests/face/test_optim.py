@@ -222,3 +222,10 @@ def test_a_label_without_an_optimiser_is_an_error():
     groups = optim.Groups({"a": optim.SGD(0.1)}, labels={"w": "a", "v": ["a"], "b": "c"})
     with pytest.raises(rlx.GraphError, match=r"Groups: labels\['b'\]: expected one of 'a', got 'c'"):
         groups.init(PARAMS)
+
+
+@pytest.mark.parametrize("optimiser", [optim.Adam(0.1), optim.Accumulated(optim.SGD(0.1), 2)])
+def test_update_without_parameters_names_them(optimiser: Any) -> None:
+    params = {"w": np.ones(2)}
+    with pytest.raises(rlx.GraphError, match="update: params is missing; its arguments are grads, state, params"):
+        optimiser.update(params, optimiser.init(params))

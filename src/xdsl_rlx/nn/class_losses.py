@@ -146,10 +146,10 @@ def ctc_loss(
     Return the mean of `-ln p(target) / max(target length, 1)`, `p` the sum over all alignments of the target.
 
     `log_probs` is `[T, N, C]`, logarithms of probabilities of C symbols at T times; `targets` is `[N, S]`, padded with
-    any integers; `input_lengths` and `target_lengths` are integers `[N]`. An alignment is a symbol for each time, of which
-    repetitions are merged and then blanks removed. The reduction "none" returns `-ln p` `[N]`, "sum" its sum. A target
-    without an alignment has the loss infinity, or with `zero_infinity` 0 and no gradient. One sample may be passed as
-    `[T, C]`, `[S]` and two numbers (Graves et al., 2006).
+    any integers; `input_lengths` and `target_lengths` are integers `[N]`. An alignment is a symbol for each time, of
+    which repetitions are merged and then blanks removed. The reduction "none" returns `-ln p` `[N]`, "sum" its sum. A
+    target without an alignment has the loss infinity, or with `zero_infinity` 0 and no gradient. One sample may be
+    passed as `[T, C]`, `[S]` and two numbers (Graves et al., 2006).
 
     A sample has the loss NaN and no gradient if a symbol of its target is not from 0 to `C - 1`, or a length not from
     0 to T or S. Raises GraphError for other shapes, for symbols and lengths that are no integers, and for such numbers

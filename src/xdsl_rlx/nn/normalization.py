@@ -191,6 +191,12 @@ def _bytes(x: Any) -> int:
 
 def _over_axes(name: str, x: Any, weight: Any, bias: Any, axis: int | Sequence[int], eps: float) -> Any:
     """A normalisation along axes, which are moved to the end and made one."""
+    if isinstance(weight, int) or (isinstance(weight, tuple | list) and all(isinstance(one, int) for one in weight)):
+        # PyTorch's second argument
+        raise GraphError(
+            f"{name}: weight: expected an array, got {shown(weight)}; there is no argument normalized_shape: "
+            "axis= selects the axes, -1 by default"
+        )
     x = floating(x)
     rank = np.ndim(x)
     axes = tuple(axis_index(name, one, rank) for one in (axis if isinstance(axis, Sequence) else (axis,)))
@@ -199,15 +205,8 @@ def _over_axes(name: str, x: Any, weight: Any, bias: Any, axis: int | Sequence[i
     axes = tuple(sorted(axes))
     shape = tuple(x.shape[i] for i in axes)
     for what, vector in (("weight", weight), ("bias", bias)):
-        if vector is None:
-            continue
-        if not hasattr(vector, "dtype") and np.ndim(vector) <= 1:
-            # PyTorch's second argument is normalized_shape
-            raise GraphError(
-                f"{name}: {what}: expected an array of shape {list(shape)}, got {shown(vector)}; there is no argument "
-                f"normalized_shape: axis= selects the axes, -1 by default"
-            )
-        check_shape(name, what, vector, shape, f"that of axes {list(axes)} of x")
+        if vector is not None:
+            check_shape(name, what, vector, shape, f"that of axes {list(axes)} of x")
     if len(axes) == 1:
         return function(name)(x, *_filled(x, weight, bias, shape[0]), axes[0], eps)
     ends = tuple(range(rank - len(axes), rank))
