@@ -39,8 +39,8 @@ _ABOUT = """\
 Each row is one function. `F` is `torch.nn.functional`, `lax` is `jax.lax`, `random` is `jax.random`, `special` is
 `jax.scipy.special`, and `x` a traced value. The functions of NumPy accept traced values;
 [the API](../api.md#numpys-functions) lists all of them. Arguments have the names and the order of JAX, or of PyTorch
-with `axis` for `dim` if only PyTorch has the function. [Some functions](from-pytorch.md#arguments-that-differ) have other
-arguments than in PyTorch."""
+with `axis` for `dim` if only PyTorch has the function. [Some functions](from-pytorch.md#arguments-that-differ) have
+other arguments than in PyTorch."""
 
 
 def unresolved(target: str) -> Iterator[str]:
