@@ -180,7 +180,7 @@ def tidy_while(op: WhileOp, b: MirBuilder) -> Values | None:
         found = results_of(source, [*values, *(_entered(body.b, x) for x in op.captured)], body.b)
         blocks.append(body.end(found[k] for k in wanted))
     loop = b.emit(
-        WhileOp, [op.init[k] for k in carries], isolate_all(blocks, len(carries)), op.most, *blocks, op.remedy
+        WhileOp, [op.init[k] for k in carries], isolate_all(blocks, len(carries)), op.most, *blocks, remedy=op.remedy
     )
     results: dict[int, SSAValue] = {k: op.init[k] for k in same}
     results |= zip(carries, loop.carries, strict=True)

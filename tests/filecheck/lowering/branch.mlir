@@ -12,7 +12,7 @@
 // CHECK-NEXT: lir.if %p {
 // CHECK-NEXT: lir.launch @k0_exp over 4 by 4 reads(%v : memref<4xf32>) writes(%z, %u : memref<4xf32>, memref<4xf32>)
 // CHECK-NEXT: %x_1 = lir.view %x at 0 : memref<2x4xf32> to memref<4x2xf32, strided<[1, 4]>>
-// CHECK-NEXT: lir.launch @k1_copy over 2 by 2 reads(%x_1 : memref<4x2xf32, strided<[1, 4]>>) writes(%y : memref<4x2xf32>)
+// CHECK-NEXT: lir.launch @k1_copy over 4 by 4 reads(%x_1 : memref<4x2xf32, strided<[1, 4]>>) writes(%y : memref<4x2xf32>)
 // CHECK-NEXT: } else {
 // CHECK-NEXT: lir.launch @k2_sin_cos over 4 by 4 reads(%v : memref<4xf32>) writes(%u : memref<4xf32>)
 // CHECK-NEXT: %x_2 = lir.view %x at 0 : memref<2x4xf32> to memref<8xf32>

@@ -256,9 +256,9 @@ func.func @order(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tens
 // CHECK-NEXT: %wide_4 = lir.view %wide at 16 : memref<4x66xf32> to memref<4x16xf32, strided<[66, 1]>>
 // CHECK-NEXT: lir.launch @k2_copy over 16 by 16 reads(%x : memref<4x16xf32>) writes(%wide_4 : memref<4x16xf32, strided<[66, 1]>>)
 // CHECK-NEXT: %wide_5 = lir.view %wide at 48 : memref<4x66xf32> to memref<4x2xf32, strided<[66, 1]>>
-// CHECK-NEXT: lir.launch @k3_copy over 2 by 2 reads(%c : memref<4x2xf32>) writes(%wide_5 : memref<4x2xf32, strided<[66, 1]>>)
+// CHECK-NEXT: lir.launch @k3_copy over 4 by 4 reads(%c : memref<4x2xf32>) writes(%wide_5 : memref<4x2xf32, strided<[66, 1]>>)
 // CHECK-NEXT: %b_1 = lir.view %b at 0 : memref<4x16xf32> to memref<16x4xf32, strided<[1, 16]>>
-// CHECK-NEXT: lir.launch @k4_copy over 4 by 4 reads(%b_1 : memref<16x4xf32, strided<[1, 16]>>) writes(%turned : memref<16x4xf32>)
+// CHECK-NEXT: lir.launch @k4_copy over 16 by 16 reads(%b_1 : memref<16x4xf32, strided<[1, 16]>>) writes(%turned : memref<16x4xf32>)
 // CHECK-NEXT: }
 func.func @parts(%x: tensor<4x16xf32>, %y: tensor<4x2xf32>) -> (tensor<4x66xf32>, tensor<16x4xf32>) {
   %a = mir.exp %x : tensor<4x16xf32>

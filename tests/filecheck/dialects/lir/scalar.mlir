@@ -11,6 +11,7 @@
 // CHECK-NEXT: %ndtri = lir.ndtri %x : f32
 // CHECK-NEXT: %lgamma = lir.lgamma %x : f32
 // CHECK-NEXT: %digamma = lir.digamma %y : f64
+// CHECK-NEXT: %sigmoid = lir.sigmoid %y : f64
 // CHECK-NEXT: %sin = lir.sin_small %x : f32
 // CHECK-NEXT: %cos = lir.cos_small %x : f32
 // CHECK-NEXT: %tan = lir.tan_small %y : f64
@@ -27,6 +28,7 @@ func.func @functions(%x: f32, %y: f64) {
   %ndtri = lir.ndtri %x : f32
   %lgamma = lir.lgamma %x : f32
   %digamma = lir.digamma %y : f64
+  %sigmoid = lir.sigmoid %y : f64
   %sin = lir.sin_small %x : f32
   %cos = lir.cos_small %x : f32
   %tan = lir.tan_small %y : f64
