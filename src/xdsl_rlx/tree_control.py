@@ -353,7 +353,7 @@ class _Retyped(Exception):
 @dataclass(frozen=True)
 class _Carries:
     """
-    What a loop carries. Python numbers and arrays that are no arguments are weakly typed until the body types them.
+    What a loop carries. Python numbers, and arrays that are not arguments, are weakly typed until the body types them.
     """
 
     what: str

@@ -152,8 +152,8 @@ def ctc_loss(
     passed as `[T, C]`, `[S]` and two numbers (Graves et al., 2006).
 
     A sample has the loss NaN and no gradient if a symbol of its target is not from 0 to `C - 1`, or a length not from
-    0 to T or S. Raises GraphError for other shapes, for symbols and lengths that are no integers, and for such numbers
-    if they are known while the function is traced.
+    0 to T or S. Raises GraphError for other shapes, for symbols and lengths of other types than integers, and for
+    such numbers if they are known while the function is traced.
     """
     name = "ctc_loss"
     check_choice(name, "reduction", reduction, ("mean", "sum", "none"))
