@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f64
 from xdsl_rlx.dialects.mir.special import SpecialFunction, SpecialFunctionOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, floor, power, rolled, scratch, select
-from xdsl_rlx.lowering.nests.special_bessel import expn, i0e, i0e_f32, i1e, i1e_f32, j0, j1
+from xdsl_rlx.lowering.nests.special_bessel import expn, i0e, i0e_f32, i1e, i1e_f32, j0, j0_f32, j1, j1_f32
 from xdsl_rlx.lowering.nests.special_gamma import (
     beta,
     betainc,
@@ -199,6 +199,8 @@ KERNELS: dict[SpecialFunction, Callable[..., Number]] = {
 SHORT_KERNELS: dict[SpecialFunction, Callable[..., Number]] = {
     SpecialFunction.BESSEL_I0E: i0e_f32,
     SpecialFunction.BESSEL_I1E: i1e_f32,
+    SpecialFunction.BESSEL_J0: j0_f32,
+    SpecialFunction.BESSEL_J1: j1_f32,
 }
 """Functions of f32 numbers, for elements of f32 and shorter ones: those that lose no more than 3 ulp."""
 
