@@ -24,6 +24,7 @@ from xdsl_rlx.lowering.numba.runtime.mir_fold_constants import MirFoldConstantsP
 Array = np.ndarray[Any, Any]
 
 FLOAT_VALUES = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-40, -1e-7, 3e38, 65504.0, 7e4, 0.5, -2.5, 127.5, 1e10]
+NUMBERS = [dtype for dtype in DTYPES if dtype not in ("i1", "c64", "c128")]
 OPS: list[Any] = [op for op in Mir.operations if issubclass(op, UnaryOp | BinaryOp | CompareOp)]
 
 
@@ -50,7 +51,15 @@ def _all_of(m: MirBuilder, x: Value, y: Value) -> tuple[Value, ...]:
             continue
     found += [m.where(m.eq(x, x), x, y)]
     complex_ = x.dtype in ("c64", "c128")
+    if x.dtype in ("f16", "bf16", "f32", "f64"):
+        found.append(m.reduce_precision(x, 5, 3))
+    if not complex_ and x.dtype != "i1":
+        found += [m.bitcast_convert_type(x, to) for to in NUMBERS if _width(to) == _width(x.dtype) and to != x.dtype]
     return (*found, *(m.cast(x, to) for to in DTYPES if to != x.dtype and (not complex_ or to in ("c64", "c128"))))
+
+
+def _width(dtype: Any) -> int:
+    return numpy_dtype(str(dtype)).itemsize
 
 
 def _bits(x: Array) -> Array:
@@ -92,7 +101,8 @@ def _returned(module: ModuleOp) -> list[Any]:
 
 def test_elementwise_ops_of_both_operands_are_all_there() -> None:
     others = {op.name for op in Mir.operations if op.has_trait(Elementwise) and op not in OPS}
-    assert others == {"mir.cast", "mir.where", "mir.straight_through", "mir.relu_backward", "mir.activation_backward"}
+    backward = {"mir.relu_backward", "mir.activation_backward", "mir.straight_through"}
+    assert others == {"mir.cast", "mir.where", "mir.bitcast_convert_type", "mir.reduce_precision", *backward}
 
 
 def test_the_text_of_a_folded_program_is_the_program() -> None:
