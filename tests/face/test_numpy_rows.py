@@ -261,7 +261,7 @@ ERRORS = {
     "np.nonzero(x.b)": "keeps the shape",
     "np.array([x.r, 1.0])": r"np\.stack\(\[x, y\]\) instead of np\.array",
     "np.array([1.0], like=x.b)": r"np\.stack",
-    "A[x.k]": r"rlx\.constant\(A\)\[x\]",
+    "A[x.k]": r"rlx\.gather\(A, x\)",
     "np.argsort(x.r)": "expected an array to sort, got a scalar",
     "np.take(x.b, [0], mode='other')": "expected the mode 'raise', 'wrap' or 'clip'",
     "np.delete(x.b, x.k)": "the shape of the result depends on them",
