@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ComplexType, LocationAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -344,6 +344,12 @@ class _Lowering:
         decided: Attribute | None = None,
     ) -> None:
         """Lower a group, which stores some of its values in further places, too, where it has them at hand."""
+        for op in ops:
+            if any(isinstance(element_of(value), ComplexType) for value in (*op.operands, *op.results)):
+                raise PassFailedException(
+                    f"{named(op)} of complex numbers has no loop form: run mir-prepare-for-fusion and mir-fuse before "
+                    "convert-mir-to-lir"
+                )
         copies: list[Operation] = []
         places: dict[SSAValue, Buffer] = {}
         for value, place in also:

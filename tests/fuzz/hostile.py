@@ -123,6 +123,7 @@ MORE: list[Sample] = [
     _also("rng_split", lambda m, key: m.rng_split(key, 2), Operand((2,), dtype="i64")),
     _also("expand_to", lambda m, x: m.expand_to(x, (2, 3, 4), [1], keep_dim=False)),
     _also("unbroadcast", lambda m, x: m.unbroadcast(x, (4,))),
+    _also("mulhi", lambda m, x, y: m.mulhi(x, y), Operand((3,), dtype="i32"), Operand((3,), dtype="i32")),
     _also("accumulated", lambda m, x: m.accumulated(x, dtype="f64")),
     _also("scalar", lambda m, x: m.scalar(1.5, f32)),
     _also("zeros_like", lambda m, x: (m.zeros_like(x), m.ones_like(x))),

@@ -574,6 +574,8 @@ WITHOUT: dict[str, str] = {
     **dict.fromkeys(DEFINED_OPS, "defined by ops that are here: tests/numerics/test_decompose.py"),
     "rng_gamma": "its slope is an op of its own",
     "gamma_slope": "its ends and both its derivatives: tests/numerics/families/distributions.py",
+    "nextafter": "next to its first operand, whose derivatives it has: tests/numerics/families/bits.py",
+    "reduce_precision": "rounded, and so are its derivatives: tests/numerics/families/bits.py",
     "special_function": "derivatives of each function: tests/numerics/families/special.py, tests/face/test_special.py",
     **dict.fromkeys(SPLAT_OPS, "what is decided by comparing is fixed: tests/lowering/test_splat.py"),
 }
