@@ -9,14 +9,11 @@ from functools import cached_property
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.lowering.fuse.nesting import Reduces
-from xdsl_rlx.lowering.groups.accumulators import BLOCK, Accumulator, most_steps
+from xdsl_rlx.lowering.groups.accumulators import BLOCK, LANES, Accumulator, most_steps
 from xdsl_rlx.lowering.groups.group import ROW, Group
 from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
-
-LINE = 16
-"""Steps from which a loop is worth vectors."""
 
 FEW = 4
 """Steps that vectors of every n-th element are read in: shuffles of more registers cost more than they save."""
@@ -135,7 +132,7 @@ class ColumnKernel(GroupKernel):
         Written out, they read or write every n-th element of several lines at once, which compilers do in vectors.
         """
         group = self.group
-        if group.structure.kinds or self.products or not ranges or ranges[-1].size < LINE:
+        if group.structure.kinds or self.products or not ranges or ranges[-1].size < LANES:
             return list(ranges)
 
         def is_over_neighbours(one: Range) -> bool:

@@ -161,7 +161,8 @@ class _GroupLaunches:
         """
         Pieces of the loops in front of the reduced ones if there are enough of them, else pieces of the columns.
 
-        Of few columns without reductions, pieces are rows: threads would write to the same lines.
+        Of few columns without reductions, pieces are rows: threads would write to the same lines, and a loop over few
+        columns is written out only where its bounds are known.
         """
         group = self.group
         kinds = group.structure.kinds

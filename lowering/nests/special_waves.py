@@ -409,30 +409,29 @@ def ci(x: Number) -> Number:
     return result
 
 
-def fresnel_f(x: Number) -> Number:
-    """The auxiliary function f for `x >= 1.6`."""
-    square = x * x
+def fresnel_factor(
+    square: Number, x: Number, low: tuple[float, ...], high: tuple[float, ...], far: tuple[float, ...]
+) -> Number:
+    """A function of `1 / x^4` for `x >= 1.6`, by its polynomials below 2, below 3 and above."""
     at, result = 1.0 / (square * square), cast(0.0, "f64")
     if x < 2.0:
-        result = polynomial(within(at, 1.0 / 16.0, 1.0 / 6.5536), _FRESNEL_F_LOW)
+        result = polynomial(within(at, 1.0 / 16.0, 1.0 / 6.5536), low)
     elif x < 3.0:
-        result = polynomial(within(at, 1.0 / 81.0, 1.0 / 16.0), _FRESNEL_F_HIGH)
+        result = polynomial(within(at, 1.0 / 81.0, 1.0 / 16.0), high)
     else:
-        result = polynomial(162.0 * at - 1.0, _FRESNEL_F_FAR)
-    return result / (pi * x)
+        result = polynomial(162.0 * at - 1.0, far)
+    return result
+
+
+def fresnel_f(x: Number) -> Number:
+    """The auxiliary function f for `x >= 1.6`."""
+    return fresnel_factor(x * x, x, _FRESNEL_F_LOW, _FRESNEL_F_HIGH, _FRESNEL_F_FAR) / (pi * x)
 
 
 def fresnel_g(x: Number) -> Number:
     """The auxiliary function g for `x >= 1.6`."""
     square = x * x
-    at, result = 1.0 / (square * square), cast(0.0, "f64")
-    if x < 2.0:
-        result = polynomial(within(at, 1.0 / 16.0, 1.0 / 6.5536), _FRESNEL_G_LOW)
-    elif x < 3.0:
-        result = polynomial(within(at, 1.0 / 81.0, 1.0 / 16.0), _FRESNEL_G_HIGH)
-    else:
-        result = polynomial(162.0 * at - 1.0, _FRESNEL_G_FAR)
-    return result / (pi * pi * x * square)
+    return fresnel_factor(square, x, _FRESNEL_G_LOW, _FRESNEL_G_HIGH, _FRESNEL_G_FAR) / (pi * pi * x * square)
 
 
 def turned(x: Number) -> Number:
