@@ -24,7 +24,7 @@ COLUMNS = 1 << 17
 """Elements of the matrix of windows that is made at once: about what the second cache holds."""
 
 PARTS = 8
-"""Into how many parts the images are divided whose gradients of the weight are added up at the end."""
+"""Into how many parts the rows of all images are divided whose gradients of the weight are added up at the end."""
 
 PARTS_ELEMENTS = 1 << 20
 """Elements that these gradients may have together."""
@@ -57,6 +57,13 @@ class Blocks:
         row = prod(e.kernel) * e.counts[1]
         rows = _divisor(e.counts[0], COLUMNS / row)
         return Blocks(e, _divisor(e.inputs, min(COLUMNS / (row * rows), max(4, e.inputs * tasks / TASKS))), rows)
+
+    @staticmethod
+    def deep(e: ConvExtents, tasks: int) -> Blocks:
+        """As many channels, then rows, as fit; fewer channels where there are few other tasks."""
+        row = prod(e.kernel) * e.counts[1]
+        channels = _divisor(e.inputs, min(COLUMNS / row, max(4, e.inputs * tasks / TASKS)))
+        return Blocks(e, channels, _divisor(e.counts[0], COLUMNS / (row * channels)))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -231,14 +238,16 @@ def _scatter(op: Conv2dBackwardInputOp, work: Work) -> None:
 
 @NEST.rule(Conv2dBackwardWeightOp)
 def conv2d_backward_weight_nest(op: Conv2dBackwardWeightOp, work: Work) -> None:
-    """`result = sum over images of dy @ windows^T`: parts of the images first, then the sum of the parts, in order."""
+    """`result = sum over images and rows of dy @ windows^T`: chunks of these first, then their sum, in order."""
     e = op.extents
     if e.inputs == 1:
         depthwise.backward_weight(work, e, op.x, op.dy, op.result)
         return
     elements = prod(shape_of(op.result))
-    parts = max(1, min(PARTS, e.images, PARTS_ELEMENTS // elements))
-    blocks = Blocks.some(e, e.groups * parts)
+    most = max(1, min(PARTS, PARTS_ELEMENTS // elements))
+    # all columns of the weight at once: a block with few of them is a product as narrow
+    blocks = Blocks.deep(e, e.groups * min(most, e.images * e.counts[0]))
+    parts = max(1, min(most, e.images * blocks.counts[1]))
     columns, (depth, _) = e.inputs * prod(e.kernel), blocks.shape
     sums = work.write(op.result) if parts == 1 else work.scratch((parts, elements), element_of(op.x), "parts")
     shape = (parts, e.groups, blocks.counts[0], e.outputs, depth)
@@ -250,10 +259,11 @@ def conv2d_backward_weight_nest(op: Conv2dBackwardWeightOp, work: Work) -> None:
 
 
 def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, total: Argument) -> None:
-    """An iteration sums over a part of the images, for a group and a block of channels."""
+    """An iteration sums over a chunk of the blocks of rows of all images, for a group and a block of channels."""
     e, (parts, groups, count, _, depth), (_, row_blocks) = op.extents, total.shape, blocks.counts
-    each_part = -(-e.images // parts)
-    launch = parts * groups * count, each_part * depth * prod(e.counts) * max(1, e.outputs // 4)
+    every = e.images * row_blocks
+    each_part = -(-every // parts)
+    launch = parts * groups * count, each_part * depth * blocks.shape[1] * max(1, e.outputs // 4)
     x, scratch = _windows(work, blocks, launch, op.x, flipped=True)
 
     @work.over(*launch, [blocks.upper(work.read(op.dy)), x], [total, *scratch])
@@ -261,8 +271,8 @@ def _weight_parts(op: Conv2dBackwardWeightOp, work: Work, blocks: Blocks, total:
         part, group, channel = it.unravel(parts, groups, count)
         target = total[part, group, channel]
         target[...] = 0.0
-        for image in range(part * each_part, min(part * each_part + each_part, e.images)):
-            for block in range(row_blocks):
-                plane = image * groups + group
-                windows = blocks.gather(x, scratch, it.piece, (plane, channel, block), flipped=True)
-                target[...] += dy[plane, block] @ windows
+        for each in range(part * each_part, min(part * each_part + each_part, every)):
+            image, block = each // row_blocks, each % row_blocks
+            plane = image * groups + group
+            windows = blocks.gather(x, scratch, it.piece, (plane, channel, block), flipped=True)
+            target[...] += dy[plane, block] @ windows

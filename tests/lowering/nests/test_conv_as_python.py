@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from as_python import run_as_python
@@ -42,3 +43,37 @@ def test_convolutions_run_as_python(ask: str, case: str) -> None:
     data = [rng.integers(-3, 4, shapes[name]).astype(np.float32) for name in names]
     (found,) = run_as_python(g, *data)
     np.testing.assert_array_equal(found.reshape(-1), rlx.compile(g)(*data)[0].reshape(-1))
+
+
+@pytest.mark.parametrize(
+    ("image", "weight", "attributes"),
+    [
+        ((1, 4, 70, 300), (3, 4, 3, 3), {"padding": 1}),
+        ((3, 4, 67, 150), (6, 2, 5, 3), {"groups": 2, "stride": [1, 2]}),
+        ((2, 96, 40, 40), (2, 96, 3, 3), {}),
+    ],
+    ids=["one-image", "groups", "many-channels"],
+)
+def test_gradient_of_the_weight_of_images_in_several_blocks(
+    image: tuple[int, ...], weight: tuple[int, ...], attributes: dict[str, Any]
+) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal(image), rng.standard_normal(weight)
+    padding = attributes.get("padding", 0)
+    stride = attributes.get("stride", 1)
+
+    def theirs(w: Any) -> Any:
+        strides = stride if isinstance(stride, list) else [stride] * 2
+        groups = attributes.get("groups", 1)
+        y = jax.lax.conv_general_dilated(x, w, strides, [(padding, padding)] * 2, feature_group_count=groups)
+        return (y * y).sum()
+
+    def ours(w: Any, x: Any) -> Any:
+        y = rlx.conv(x, w, **attributes)
+        return (y * y).sum()
+
+    with jax.enable_x64(True):
+        expected = np.asarray(jax.grad(theirs)(w))
+    for threads in (1, 2):
+        found = rlx.compile(rlx.grad(ours), threads=threads)(w, x)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max())
