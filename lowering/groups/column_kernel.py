@@ -5,18 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_rlx.dialects.lir import PrefetchOp
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
 from xdsl_rlx.lowering.fuse.nesting import Reduces
 from xdsl_rlx.lowering.groups.accumulators import BLOCK, LANES, Accumulator, most_steps
-from xdsl_rlx.lowering.groups.group import ROW, Group
+from xdsl_rlx.lowering.groups.group import ROW, UNIT, Group
 from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 
 FEW = 4
 """Steps that vectors of every n-th element are read in: shuffles of more registers cost more than they save."""
+
+LINE = 64
+"""Bytes of a cache line."""
+
+AHEAD = 8192
+"""
+Bytes ahead of a row at which the row to prefetch begins: two pages, which a processor does not prefetch across.
+`benchmarks/functions_beside_peers.py --only glu` set it.
+"""
+
+PREFETCHED_ROWS = range(512, 2049)
+"""
+Bytes of the rows that are prefetched. Processors find the next lines of longer rows themselves; of shorter ones the
+gaps as well.
+"""
+
+FAR = 1 << 20
+"""Bytes that rows span if they are prefetched: more than the second cache holds."""
 
 
 class ColumnKernel(GroupKernel):
@@ -59,6 +80,34 @@ class ColumnKernel(GroupKernel):
         for op, end in zip(self._totals, ends, strict=True):
             at = [pieces[op]] if op in pieces else []
             entry.store(entry.scalars.of(end), self.totals[op], at)
+
+    def over(
+        self,
+        nest: Nest,
+        ranges: Sequence[Range],
+        known: Mapping[int, SSAValue],
+        carried: Sequence[SSAValue],
+        body: Callable[[Nest, Mapping[int, SSAValue], tuple[SSAValue, ...]], Sequence[SSAValue]],
+    ) -> Sequence[SSAValue]:
+        """A nest over `ranges`; rows that are cut out of longer ones are prefetched."""
+        if len(ranges) == 1 and not self.accumulators:
+            for buffer, dims in self.access.values():
+                if len(dims) > 1 and dims[-1] == ranges[0].loop and dims[-2] in known and UNIT not in dims:
+                    self._prefetch(nest, buffer, [known[dim] for dim in dims[:-1]])
+        return super().over(nest, ranges, known, carried, body)
+
+    def _prefetch(self, nest: Nest, buffer: SSAValue, row: Sequence[SSAValue]) -> None:
+        """Prefetch a later row of a buffer, if it has gaps between rows that are long enough."""
+        type_ = cast("AnyMemRef", buffer.type)
+        (*_, rows, columns), (*_, pitch, step) = type_.get_shape(), strides_of(type_)
+        each = element_bytes(type_.element_type)
+        if pitch <= columns or step != 1 or columns * each not in PREFETCHED_ROWS or rows * pitch * each < FAR:
+            return
+        s, index = nest.scalars, self.kernel.index
+        *front, number = row
+        later = s.minimum(s.of(number) + -(-AHEAD // (pitch * each)), s.of(index(rows - 1))).value
+        for column in range(0, columns, LINE // each):
+            nest.builder.insert(PrefetchOp(buffer, [*front, later, index(column)]))
 
     @cached_property
     def _totals(self) -> list[Operation]:

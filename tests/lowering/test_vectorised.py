@@ -179,3 +179,12 @@ def test_small_matrices_side_by_side_run_packed(batch: int, dtype: str) -> None:
     for g in (factorise, *solves):
         text = assembly(g)
         assert len(PACKED.findall(text)) >= 2 and not SCALAR.search(text) and not CALL.search(text)
+
+
+@pytest.mark.parametrize(("rows", "prefetched"), [(512, True), (16, False)], ids=["large", "in-cache"])
+def test_rows_cut_out_of_longer_ones_are_prefetched(rows: int, prefetched: bool) -> None:
+    g = rlx.Graph("halves")
+    x = g.input("x", (rows, 512))
+    g.set_outputs([x[:, :256] * g.sigmoid(x[:, 256:])])
+    lowered = str(rlx.lower(g))
+    assert lowered.count("lir.prefetch") == (2 * 256 * 4 // 64 if prefetched else 0)
