@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias, get_args
 
+import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType, f32, f64
 from xdsl.ir import Attribute, Operation
 
@@ -30,6 +31,7 @@ from xdsl_rlx.dialects.mir.quant import (
 )
 from xdsl_rlx.dialects.mir.random import DrawOp
 from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceOp
+from xdsl_rlx.dialects.mir.shape import ConcatOp
 from xdsl_rlx.dialects.mir.special import SpecialFunctionOp
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of, u8, u32
@@ -63,6 +65,35 @@ NORMALIZE.add(IotaOp, _line_of_positions)
 
 # Once derivatives are taken the carrier is dead, and need not be computed.
 NORMALIZE.add(StraightThroughOp, lambda op, b: [b.value(op.operands[0])])
+
+MOST_INTERLEAVED = 4
+"""Parts that are interleaved in vectors: LLVM shuffles them into as many registers."""
+
+LEAST_INTERLEAVED = 64
+"""Elements of a part from which on that is done: fewer are a vector or two."""
+
+
+def _interleaved(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """
+    A choice by position between a few parts of one element in the last axis: one kernel computes and interleaves them.
+
+    As a concatenation each of them is written apart, to every n-th element.
+    """
+    assert isinstance(op, ConcatOp)
+    parts, axis, first = op.parts, op.axis_index, shape_of(op.parts[0])
+    if not 2 <= len(parts) <= MOST_INTERLEAVED or prod(first) < LEAST_INTERLEAVED:
+        return None
+    if any(shape_of(part) != first for part in parts) or set(first[axis:]) != {1}:
+        return None
+    *others, found = (b.value(part) for part in parts)
+    shape = [len(parts), *first[axis + 1 :]]
+    for number, part in reversed(list(enumerate(others))):
+        here = np.arange(len(parts)) == number
+        found = b.where(b.constant(here.reshape(shape)), part, found)
+    return [found]
+
+
+NORMALIZE.add(ConcatOp, _interleaved)
 
 
 def _in_f32(op: Operation, b: MirBuilder) -> Sequence[Value] | None:

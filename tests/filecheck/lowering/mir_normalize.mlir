@@ -32,3 +32,20 @@ func.func @products(%x: tensor<4x1xf32>, %y: tensor<1x3xf32>, %h: tensor<2x4xf16
   %1 = mir.matmul %h, %k : (tensor<2x4xf16>, tensor<4x2xf16>) -> tensor<2x2xf16>
   func.return %0, %1 : tensor<4x3xf32>, tensor<2x2xf16>
 }
+
+// -----
+
+// A few parts of one element in the last axis are chosen between, in one kernel; short ones, and longer ones, are joined.
+// CHECK-LABEL: func.func @interleaved(%x: tensor<64x1xf32>, %y: tensor<64x1xf32>, %s: tensor<2x1xf32>) -> (tensor<64x2xf32>, tensor<2x2xf32>, tensor<128x1xf32>) {
+// CHECK-NEXT: %0 = mir.constant dense<[true, false]> : tensor<2xi1>
+// CHECK-NEXT: %1 = mir.where %0, %x, %y : (tensor<2xi1>, tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x2xf32>
+// CHECK-NEXT: %2 = mir.concat %s, %s axis 1 : (tensor<2x1xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %3 = mir.concat %x, %y axis 0 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<128x1xf32>
+// CHECK-NEXT: func.return %1, %2, %3 : tensor<64x2xf32>, tensor<2x2xf32>, tensor<128x1xf32>
+// CHECK-NEXT: }
+func.func @interleaved(%x: tensor<64x1xf32>, %y: tensor<64x1xf32>, %s: tensor<2x1xf32>) -> (tensor<64x2xf32>, tensor<2x2xf32>, tensor<128x1xf32>) {
+  %0 = mir.concat %x, %y axis 1 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x2xf32>
+  %1 = mir.concat %s, %s axis 1 : (tensor<2x1xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %2 = mir.concat %x, %y axis 0 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<128x1xf32>
+  func.return %0, %1, %2 : tensor<64x2xf32>, tensor<2x2xf32>, tensor<128x1xf32>
+}
