@@ -152,6 +152,33 @@ def _rot90(m: Value, k: int = 1, axes: Sequence[int] = (0, 1)) -> Value:
     return m.b.swapaxes(turned, first, second)
 
 
+_MOST_RUNS = 8
+"""Slices up to which a concatenation of them is made in place of a gather."""
+
+
+def _taken(x: Value, places: Sequence[int], axis: int) -> Value:
+    """The slices along an axis with these numbers: where they are few runs, a concatenation, which is faster."""
+    runs: list[list[int]] = []
+    for place in places:
+        run = runs[-1] if runs else []
+        if run and (abs(place - run[-1]) <= 1 if len(run) == 1 else place - run[-1] == run[1] - run[0]):
+            run.append(place)
+        else:
+            runs.append([place])
+    if len(runs) > _MOST_RUNS:
+        return take(x, list(places), axis)
+
+    def piece(run: Sequence[int]) -> Value:
+        if run[0] == run[-1]:
+            shape = (*x.shape[:axis], len(run), *x.shape[axis + 1 :])
+            return x.b.broadcast_to(x.b.narrow(x, axis, run[0], 1), shape)
+        found = x.b.narrow(x, axis, min(run), len(run))
+        return x.b.flip(found, axis) if run[0] > run[-1] else found
+
+    pieces = [piece(run) for run in runs]
+    return x.b.concat(pieces, axis) if len(pieces) > 1 else pieces[0] if pieces else x.b.narrow(x, axis, 0, 0)
+
+
 _BY_INDEX = ("edge", "wrap", "reflect", "symmetric")
 
 
@@ -168,7 +195,7 @@ def _pad(array: Value, pad_width: Any, mode: str = "constant", *, constant_value
     if mode in _BY_INDEX:
         for axis, width in enumerate(widths):
             places = np.pad(np.arange(x.shape[axis]), width, mode)  # pyright: ignore[reportArgumentType, reportCallIssue]
-            x = x if width == [0, 0] else take(x, places, axis)
+            x = x if width == [0, 0] else _taken(x, places.tolist(), axis)
         return x
     if mode != "constant":
         raise GraphTypeError(
