@@ -345,9 +345,15 @@ def _moves_for_free(x: SSAValue, perm: Sequence[int], depth: int = 8) -> bool:
         return True
     if isinstance(owner, shape.TransposeOp):
         return [owner.perm_list[p] for p in perm] == [*range(len(perm))]
+    return _has_elements_only_for(x, lambda y: _moves_for_free(y, perm, depth - 1), depth)
+
+
+def _has_elements_only_for(x: SSAValue, is_free: Callable[[SSAValue], bool], depth: int) -> bool:
+    """Whether an elementwise op that is read once computes a value, from operands that are all free to move."""
+    owner = x.owner
     if not depth or not isinstance(owner, Operation) or not is_elementwise(type(owner)) or not x.has_one_use():
         return False
-    return bool(owner.operands) and all(_moves_for_free(y, perm, depth - 1) for y in owner.operands)
+    return bool(owner.operands) and all(map(is_free, owner.operands))
 
 
 def _moved(b: MirBuilder, x: SSAValue, perm: Sequence[int]) -> SSAValue:
@@ -361,11 +367,52 @@ def _moved(b: MirBuilder, x: SSAValue, perm: Sequence[int]) -> SSAValue:
         return b.reshape(x, wanted).ssa
     if isinstance(owner, shape.TransposeOp):
         return owner.operand
+    return _recomputed(b, x, wanted, lambda y: _moved(b, y, perm))
+
+
+def _recomputed(b: MirBuilder, x: SSAValue, wanted: Sequence[int], moved: Callable[[SSAValue], SSAValue]) -> SSAValue:
+    """The elementwise op that computes a value, of operands that have been moved."""
+    owner = x.owner
     assert isinstance(owner, Operation)
-    operands = [_moved(b, y, perm) for y in owner.operands]
+    operands = [moved(y) for y in owner.operands]
     types = [TensorType(element_of(x), wanted)]
     copy = type(owner).create(operands=operands, result_types=types, properties=dict(owner.properties))
     return b.builder.insert(copy).results[0]
+
+
+@canonical(shape.ReshapeOp)
+def reshape_elements(op: shape.ReshapeOp, b: MirBuilder) -> Value | None:
+    """
+    `reshape(f(reshape(x), c)) = f(x, c)` of elementwise ops that nothing else reads, for the shape of `x`.
+
+    A reshape between an op and its operand keeps `transpose_elements` and the fusion of `f` from what is behind it.
+    """
+    inner, wanted = op.operand.owner, shape_of(op.result)
+    if not isinstance(inner, Operation) or not is_elementwise(type(inner)) or not _has_two_axes(op.operand):
+        return None
+    return b.value(_reshaped(b, op.operand, wanted)) if _reshapes_for_free(op.operand, wanted) else None
+
+
+def _is_number(x: SSAValue) -> bool:
+    return all(n == 1 for n in shape_of(x))
+
+
+def _reshapes_for_free(x: SSAValue, wanted: Sequence[int], depth: int = 8) -> bool:
+    """Whether an operand of an elementwise op, or the op, has this shape without a reshape."""
+    if _is_number(x):
+        return True
+    if isinstance(x.owner, shape.ReshapeOp):
+        return shape_of(x.owner.operand) == tuple(wanted)
+    return _has_elements_only_for(x, lambda y: _reshapes_for_free(y, wanted, depth - 1), depth)
+
+
+def _reshaped(b: MirBuilder, x: SSAValue, wanted: Sequence[int]) -> SSAValue:
+    """The value reshaped, where that is for free."""
+    if _is_number(x):
+        return b.reshape(x, ()).ssa
+    if isinstance(x.owner, shape.ReshapeOp):
+        return x.owner.operand
+    return _recomputed(b, x, wanted, lambda y: _reshaped(b, y, wanted))
 
 
 @canonical(shape.ExpandOp)

@@ -305,3 +305,24 @@ func.func @bits(%x: tensor<2xf32>, %h: tensor<2xf16>) -> (tensor<2xf32>, tensor<
   %e = mir.reduce_precision %x exponent_bits 8 mantissa_bits 23 : (tensor<2xf32>) -> tensor<2xf32>
   func.return %a, %b, %d, %e : tensor<2xf32>, tensor<2xbf16>, tensor<2xf32>, tensor<2xf32>
 }
+
+// Elementwise ops between reshapes that cancel are computed in the shape in front; other operands keep them where they are.
+// CHECK-LABEL: func.func @reshaped_elements(%x: tensor<4x6xf32>, %y: tensor<6x4xf32>, %s: tensor<1xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
+// CHECK-NEXT: %0 = mir.reshape %s : tensor<1xf32> to tensor<f32>
+// CHECK-NEXT: %1 = mir.mul %x, %0 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x6xf32>
+// CHECK-NEXT: %2 = mir.tanh %1 : tensor<4x6xf32>
+// CHECK-NEXT: %3 = mir.reshape %x : tensor<4x6xf32> to tensor<6x4xf32>
+// CHECK-NEXT: %4 = mir.mul %3, %y : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+// CHECK-NEXT: %5 = mir.reshape %4 : tensor<6x4xf32> to tensor<4x6xf32>
+// CHECK-NEXT: func.return %2, %5 : tensor<4x6xf32>, tensor<4x6xf32>
+// CHECK-NEXT: }
+func.func @reshaped_elements(%x: tensor<4x6xf32>, %y: tensor<6x4xf32>, %s: tensor<1xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
+  %0 = mir.reshape %x : tensor<4x6xf32> to tensor<2x12xf32>
+  %1 = mir.mul %0, %s : (tensor<2x12xf32>, tensor<1xf32>) -> tensor<2x12xf32>
+  %2 = mir.tanh %1 : tensor<2x12xf32>
+  %3 = mir.reshape %2 : tensor<2x12xf32> to tensor<4x6xf32>
+  %4 = mir.reshape %x : tensor<4x6xf32> to tensor<6x4xf32>
+  %5 = mir.mul %4, %y : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  %6 = mir.reshape %5 : tensor<6x4xf32> to tensor<4x6xf32>
+  func.return %3, %6 : tensor<4x6xf32>, tensor<4x6xf32>
+}
