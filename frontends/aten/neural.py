@@ -1,0 +1,199 @@
+"""Rows of normalisations, attention, embeddings, pools, dropout and losses."""
+
+# Arguments of operators are of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xdsl_rlx import nn
+from xdsl_rlx.frontends.aten.rows import ROWS, Call
+from xdsl_rlx.frontends.aten.values import cast, dtype_of
+from xdsl_rlx.op_functions import function
+
+REDUCTIONS = ("none", "mean", "sum")
+"""Names of the numbers that losses are given."""
+
+
+@ROWS.add("layer_norm.default")
+def layer_norm(
+    c: Call,
+    input: Any,
+    normalized_shape: Sequence[int],
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Any:
+    """Normalisation over the last axes."""
+    return nn.layer_norm(input, weight, bias, tuple(range(-len(normalized_shape), 0)), eps)
+
+
+@ROWS.add("native_layer_norm.default")
+def _native_layer_norm(c: Call, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
+    """With mean and reciprocal standard deviation, axes kept."""
+    axes = tuple(range(-len(normalized_shape), 0))
+    wide = cast(input, c.dtypes[1])
+    mean = np.mean(wide, axis=axes, keepdims=True)
+    rstd = 1 / np.sqrt(np.mean(np.square(wide - mean), axis=axes, keepdims=True) + eps)
+    return [layer_norm(c, input, normalized_shape, weight, bias, eps), mean, rstd]
+
+
+@ROWS.add("group_norm.default")
+def _group_norm(
+    c: Call,
+    input: Any,
+    num_groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Any:
+    return nn.group_norm(input, num_groups, weight, bias, eps)
+
+
+@ROWS.add("rms_norm.default")
+def _rms_norm(
+    c: Call, input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
+) -> Any:
+    return nn.rms_norm(input, weight, tuple(range(-len(normalized_shape), 0)), eps)
+
+
+@ROWS.add("batch_norm.default")
+def _batch_norm(
+    c: Call,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Any:
+    return nn.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)[0]
+
+
+@ROWS.add("_native_batch_norm_legit_functional.default", composite=True)
+def _batch_norm_with_statistics(
+    c: Call,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
+    """The result, the mean and reciprocal deviation of the batch, and the running statistics."""
+    y, mean, var = nn.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if not training:
+        return [y, np.zeros(0, np.float32), np.zeros(0, np.float32), mean, var]
+    axes = tuple(axis for axis in range(np.ndim(input)) if axis != 1)
+    wide = cast(input, c.dtypes[1])
+    own = np.mean(wide, axis=axes, keepdims=True)
+    rstd = 1 / np.sqrt(np.mean(np.square(wide - own), axis=axes) + eps)
+    return [y, own.reshape(rstd.shape), rstd, mean, var]
+
+
+@ROWS.add("scaled_dot_product_attention.default")
+def attention(
+    c: Call,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """Attention; a causal mask is aligned at the top left."""
+    dropout = c.next_key() if dropout_p else None
+    return nn.scaled_dot_product_attention(
+        query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, dropout
+    )
+
+
+@ROWS.add("embedding.default")
+def embedding(
+    c: Call, weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
+    """Rows of a table; that of `padding_idx` has no gradient."""
+    return nn.embedding(indices, weight, None if padding_idx < 0 else padding_idx)
+
+
+@ROWS.add("native_dropout.default")
+def _native_dropout(c: Call, input: Any, p: float, train: bool | None) -> Any:
+    if not train or p == 0:
+        return [input, np.ones(input.shape, np.bool_)]
+    if p >= 1:
+        return [input * 0, np.zeros(input.shape, np.bool_)]
+    kept = function("rng_uniform")(c.next_key(), input.shape) >= p
+    return [np.where(kept, input * (1 / (1 - p)), cast(0, c.dtype)), kept]
+
+
+@ROWS.add("dropout.default")
+def _dropout(c: Call, input: Any, p: float, train: bool) -> Any:
+    return nn.dropout(input, p, c.next_key()) if train and p else input
+
+
+@ROWS.add("cross_entropy_loss.default")
+def _cross_entropy(
+    c: Call,
+    self: Any,
+    target: Any,
+    weight: Any = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Any:
+    return nn.cross_entropy(
+        self, target, weight, ignore_index, label_smoothing, REDUCTIONS[reduction], 1 if np.ndim(self) > 1 else 0
+    )
+
+
+@ROWS.add("mse_loss.default")
+def _mse_loss(c: Call, self: Any, target: Any, reduction: int = 1) -> Any:
+    return nn.mse_loss(cast(self, c.dtype), cast(target, c.dtype), REDUCTIONS[reduction])
+
+
+@ROWS.add("nll_loss_forward.default")
+def nll_loss_forward(c: Call, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    """The loss, and the sum of the weights of targets that count."""
+    axis = np.ndim(self) - 1
+    loss = nn.nll_loss(self, target, weight, ignore_index, REDUCTIONS[reduction], axis)
+    counted = target != ignore_index
+    each = cast(counted, c.dtype)
+    if weight is not None:
+        each = each * np.take(weight, np.where(counted, target, 0))
+    total = np.sum(each) if reduction else np.zeros((), np.float32)
+    return [loss, cast(total, dtype_of(self))]
+
+
+@ROWS.add("_scaled_dot_product_flash_attention_for_cpu.default")
+def flash_attention(
+    c: Call,
+    query: Any,
+    key: Any,
+    value: Any,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Any = None,
+    scale: float | None = None,
+) -> Any:
+    """
+    Attention as it is called where gradients are taken.
+
+    The second result, the logarithms of the sums, is for the gradient alone, whose row computes them again: zeros.
+    """
+    out = attention(c, query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
+    return [out, np.zeros(query.shape[:-1], np.float32)]

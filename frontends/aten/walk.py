@@ -1,0 +1,207 @@
+"""The walk over a graph of `torch.fx`: look all operators up, then build them one by one."""
+
+# Graphs of torch, which is not installed everywhere, and arguments of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false
+
+from __future__ import annotations
+
+import math
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from xdsl_rlx.dialects.arrays import read_array
+from xdsl_rlx.frontends.aten.rows import ROWS, Call, Status
+from xdsl_rlx.frontends.shared.errors import FrontendError, Missing
+
+DTYPES = {
+    "torch.bool": "i1",
+    "torch.uint8": "u8",
+    "torch.int8": "i8",
+    "torch.int16": "i16",
+    "torch.int32": "i32",
+    "torch.int64": "i64",
+    "torch.uint16": "u16",
+    "torch.uint32": "u32",
+    "torch.uint64": "u64",
+    "torch.float16": "f16",
+    "torch.bfloat16": "bf16",
+    "torch.float32": "f32",
+    "torch.float64": "f64",
+    "torch.complex64": "c64",
+    "torch.complex128": "c128",
+}
+"""Names of element types by the text of PyTorch's."""
+
+_IGNORED = ("device", "layout", "pin_memory", "memory_format", "requires_grad", "non_blocking")
+"""Keyword arguments that say nothing of values."""
+
+_ON_SIZES = (operator.__name__, math.__name__, "_operator", "builtins", "torch.fx.experimental.sym_node")
+"""Modules whose functions compute with sizes."""
+
+
+def _name(target: Any) -> str:
+    return str(target)
+
+
+def _is_on_sizes(target: Any) -> bool:
+    module = getattr(target, "__module__", "")
+    return callable(target) and (module in _ON_SIZES or getattr(target, "__name__", "").startswith("sym_"))
+
+
+def _is_dropped(node: Any) -> bool:
+    """Whether a node only checks what is known when the graph is made."""
+    name = _name(node.target)
+    return name.startswith(("aten._assert", "aten.sym_constrain", "aten._check"))
+
+
+def missing(graph: Any) -> list[Missing]:
+    """Return the operators of a graph that have no row, with counts and first locations."""
+    counts: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for node in graph.nodes:
+        if node.op != "call_function" or _is_on_sizes(node.target) or _is_dropped(node):
+            continue
+        name = _name(node.target)
+        row = ROWS.get(name)
+        if row is None or row.status is Status.REFUSED:
+            counts[name] += 1
+            first.setdefault(name, location(node))
+
+    def reason(name: str) -> str:
+        row = ROWS.get(name)
+        return "has no translation" if row is None else row.reason
+
+    return [Missing(name, count, first[name], reason(name)) for name, count in counts.most_common()]
+
+
+def fired(graph: Any) -> Counter[tuple[str, str]]:
+    """Return how often each row of a graph is used, by operator and status."""
+    names = [_name(node.target) for node in graph.nodes if node.op == "call_function"]
+    rows = [ROWS.get(name) for name in names]
+    return Counter((row.name, row.status.value) for row in rows if row is not None)
+
+
+def location(node: Any) -> str:
+    """Return the place in the model's source that a node is from: file and line, and the line's text."""
+    trace = (node.meta.get("stack_trace") or "").strip().splitlines()
+    frames = [number for number, line in enumerate(trace) if line.strip().startswith("File ")]
+    own = [n for n in frames if "/torch/" not in trace[n]] or frames
+    if not own:
+        return "an unknown location"
+    place = trace[own[-1]].strip().removeprefix("File ").rsplit(", in ", 1)[0].replace('"', "").replace(", line ", ":")
+    text = trace[own[-1] + 1].strip() if own[-1] + 1 < len(trace) else ""
+    return f"{place}, {text}" if text else place
+
+
+def run(graph: Any, inputs: Sequence[Any], constants: Mapping[str, Any], next_key: Callable[[], Any]) -> list[Any]:
+    """
+    Build a graph whose operators all have rows; return its outputs, in order.
+
+    `inputs` are the values of its placeholders, in order, and `constants` those of its attributes, by name.
+    """
+    return _Walk(graph, constants, next_key).run(inputs)
+
+
+class _Walk:
+    """One walk over a graph, with the values of its nodes."""
+
+    def __init__(self, graph: Any, constants: Mapping[str, Any], next_key: Callable[[], Any]):
+        self.graph = graph
+        self.constants = constants
+        self.next_key = next_key
+        self.values: dict[Any, Any] = {}
+        self.floating = _default_floating()
+        self.last = _last_uses(graph)
+
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
+        """Build all nodes."""
+        given = iter(inputs)
+        for node in self.graph.nodes:
+            if node.op == "placeholder":
+                self.values[node] = next(given)
+            elif node.op == "get_attr":
+                self.values[node] = constant(self.constants[node.target])
+            elif node.op == "call_function" and not _is_dropped(node):
+                self.values[node] = self._called(node)
+            elif node.op == "output":
+                return [self._argument(one) for one in node.args[0]]
+            for one in self.last.get(node, ()):
+                self.values.pop(one, None)
+        raise FrontendError("expected a graph with an output")
+
+    def _called(self, node: Any) -> Any:
+        args = [self._argument(one) for one in node.args]
+        kwargs = {name: self._argument(one) for name, one in node.kwargs.items() if name not in _IGNORED}
+        if _is_on_sizes(node.target):
+            return _on_sizes(node.target, args, kwargs)
+        row = ROWS.get(_name(node.target))
+        assert row is not None and row.build is not None, f"{node.target} has no row"
+        call = Call(tuple(_dtypes_of(node.meta.get("val"))), self.next_key, self.floating)
+        try:
+            return row.build(call, *args, **kwargs)
+        except FrontendError:
+            raise
+        except (ValueError, TypeError, NotImplementedError) as error:
+            raise FrontendError(
+                f"{row.name}, at {location(node)}: {error}",
+                [Missing(row.name, 1, location(node), str(error))],
+            ) from error
+
+    def _argument(self, x: Any) -> Any:
+        """An argument with nodes replaced by their values, and types of torch by names."""
+        if isinstance(x, list | tuple):
+            return [self._argument(one) for one in x]
+        if x is None or isinstance(x, bool | int | float | complex | str):
+            return x
+        if type(x).__name__ == "Node":
+            return self.values[x]
+        text = str(x)
+        if text in DTYPES:
+            return DTYPES[text]
+        if type(x).__module__.split(".")[0] == "torch":
+            # a device, layout or memory format in the place of a positional argument
+            return None if not hasattr(x, "numpy") else constant(x)
+        return x
+
+
+def _on_sizes(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    name = getattr(target, "__name__", "")
+    if name.startswith("sym_") and hasattr(math, name.removeprefix("sym_")):
+        return getattr(math, name.removeprefix("sym_"))(*args, **kwargs)
+    by_name = {"sym_max": max, "sym_min": min, "sym_float": float, "sym_int": int, "sym_not": operator.not_}
+    return by_name.get(name, target)(*args, **kwargs)
+
+
+def constant(x: Any) -> Any:
+    """A tensor of torch as an array that is a constant; other attributes as they are."""
+    array = read_array(x.detach() if hasattr(x, "detach") else x)
+    return x if array is None else np.array(array)
+
+
+def _dtypes_of(val: Any) -> Iterator[str]:
+    for one in val if isinstance(val, list | tuple) else (val,):
+        if (name := DTYPES.get(str(getattr(one, "dtype", "")))) is not None:
+            yield name
+
+
+def _default_floating() -> str:
+    import torch
+
+    return DTYPES[str(torch.get_default_dtype())]
+
+
+def _last_uses(graph: Any) -> dict[Any, list[Any]]:
+    """The nodes that each node is the last one to use: their values are not kept any longer."""
+    last: dict[Any, Any] = {}
+    for node in graph.nodes:
+        for one in node.all_input_nodes:
+            last[one] = node
+    found: dict[Any, list[Any]] = {}
+    for one, node in last.items():
+        found.setdefault(node, []).append(one)
+    return found
