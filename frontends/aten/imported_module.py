@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -154,12 +154,12 @@ class ImportedModule:
         for one in signature.input_specs:
             if (kind := kinds.get(one.kind.name)) is None:
                 raise FrontendError(f"{type(self.module).__name__}: an input of kind {one.kind.name} cannot be read")
-            target = one.target or ""
+            target = str(one.target)
             sources.append((kind, self._names.get(target, target)))
         mutated: list[str] = []
         for one in signature.output_specs:
             if one.kind.name == "BUFFER_MUTATION":
-                mutated.append(self._names.get(one.target, one.target))
+                mutated.append(self._names.get(str(one.target), str(one.target)))
             elif one.kind.name != "USER_OUTPUT":
                 raise FrontendError(
                     f"{type(self.module).__name__}: the module overwrites '{one.target}' ({one.kind.name}); return the "
@@ -281,7 +281,7 @@ def _mapped(torch: Any, tree: Tree) -> Tree:
 
 
 @contextmanager
-def _mode(module: Any, train: bool) -> Iterator[None]:
+def _mode(module: Any, train: bool) -> Generator[None]:
     """The module in training mode or not, and afterwards as it was."""
     before = [(one, one.training) for one in module.modules()]
     module.train(train)

@@ -84,7 +84,7 @@ def _convolve(
     groups: int = 1,
 ) -> Any:
     axes = np.ndim(weight) - 2
-    return nn.conv(input, weight, bias, *(_each(x, axes) for x in (stride, padding, dilation)), groups)
+    return nn.conv(input, weight, bias, _each(stride, axes), _each(padding, axes), _each(dilation, axes), groups)
 
 
 for _axes in (1, 2, 3):

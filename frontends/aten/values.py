@@ -64,7 +64,7 @@ def cast(x: Any, dtype: str) -> Any:
     array = np.asarray(x)
     target = numpy_dtype(dtype)
     if np.iscomplexobj(array) and category(dtype) < 3:
-        array = array.real
+        array = np.real(array)
     return array.astype(target)
 
 

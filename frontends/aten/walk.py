@@ -173,8 +173,14 @@ def _on_sizes(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
     name = getattr(target, "__name__", "")
     if name.startswith("sym_") and hasattr(math, name.removeprefix("sym_")):
         return getattr(math, name.removeprefix("sym_"))(*args, **kwargs)
-    by_name = {"sym_max": max, "sym_min": min, "sym_float": float, "sym_int": int, "sym_not": operator.not_}
-    return by_name.get(name, target)(*args, **kwargs)
+    by_name: dict[str, Callable[..., Any]] = {
+        "sym_max": max,
+        "sym_min": min,
+        "sym_float": float,
+        "sym_int": int,
+        "sym_not": operator.not_,
+    }
+    return (by_name.get(name) or target)(*args, **kwargs)
 
 
 def constant(x: Any) -> Any:

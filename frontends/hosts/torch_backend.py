@@ -69,7 +69,7 @@ def xdsl_rlx(graph: Any, example: Sequence[Any], *, options: Mapping[str, Any] |
         if strict or not error.missing:
             raise
         warnings.warn(str(error), RuntimeWarning, stacklevel=2)
-        return aot_eager(graph, example)
+        return aot_eager(graph, list(example))
 
 
 def _check(graph: Any) -> None:

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
         vmap,
     )
     from xdsl_rlx.dialects.errors import GraphError, NanError, RlxError
+    from xdsl_rlx.frontends.aten.imported_module import ImportedModule, from_torch
+    from xdsl_rlx.frontends.shared.errors import FrontendError
     from xdsl_rlx.indexing import (
         dynamic_index_in_dim,
         dynamic_slice,
@@ -102,10 +104,12 @@ __all__ = [
     "CompiledFunction",
     "CompiledGraph",
     "CustomKernel",
+    "FrontendError",
     "FusionReport",
     "Graph",
     "GraphError",
     "GraphModule",
+    "ImportedModule",
     "Jacobians",
     "NanError",
     "OutOfBoundsError",
@@ -142,6 +146,7 @@ __all__ = [
     "fit",
     "flatnonzero",
     "fori_loop",
+    "from_torch",
     "fusion_report",
     "grad",
     "grad_with_loss",
@@ -296,6 +301,13 @@ _HOMES = {
 }
 
 
+_FRONTENDS = {
+    "FrontendError": "xdsl_rlx.frontends.shared.errors",
+    "ImportedModule": "xdsl_rlx.frontends.aten.imported_module",
+    "from_torch": "xdsl_rlx.frontends.aten.imported_module",
+}
+"""Names of the front ends, which are imported when they are asked for: most programs need none."""
+
 _MODULES = ("debug", "init", "nn", "optim", "random", "solvers", "special", "tree")
 
 _ELSEWHERE = {
@@ -359,6 +371,8 @@ def __getattr__(name: str) -> object:
         _import_all()
         if name in _MODULES:
             return import_module(f"xdsl_rlx.{name}")
+        if name in _FRONTENDS:
+            return getattr(import_module(_FRONTENDS[name]), name)
     for home, names in _HOMES.items():
         if name in names:
             value = getattr(import_module(home), name)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [
     path
-    for folder in ("src", "dialects", "transforms", "lowering", "docs")
+    for folder in ("src", "dialects", "transforms", "lowering", "frontends", "docs")
     for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 
@@ -131,7 +131,7 @@ EXAMPLES = {"a_b.py"}
 
 
 def test_the_files_and_modules_that_sources_mention_exist() -> None:
-    folders = ("benchmarks", "dialects", "docs", "examples", "lowering", "src", "tests", "transforms")
+    folders = ("benchmarks", "dialects", "docs", "examples", "frontends", "lowering", "src", "tests", "transforms")
     parts = [path.relative_to(ROOT).parts for folder in folders for path in (ROOT / folder).rglob("*.*")]
     endings = {"/".join(each[start:]) for each in parts for start in range(len(each))}
     for path in SOURCES:

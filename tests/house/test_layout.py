@@ -18,6 +18,9 @@ from xdsl_rlx import dialects, lowering, transforms
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("dialects", "transforms", "lowering")
+FRONTENDS = "frontends"
+"""The front ends stand above the package's own modules: they use the public API, and nothing uses them at a start."""
+LINKED = (*LAYERS, FRONTENDS)
 HEAVY = ("numba", "llvmlite", "numpy", "scipy", "ml_dtypes", "jax", "torch")
 BELOW = {"forks"}
 """Modules of the package itself that import nothing of it, and that every layer may use."""
@@ -31,7 +34,8 @@ BACKEND = ("lowering/numba", "math", "machine", "driver", "emit", "runtime")
 """The backend and its folders, each of which uses those in front of it."""
 
 _PACKAGE = ROOT / "src" / "xdsl_rlx"
-FACE = sorted(path for path in _PACKAGE.rglob("*.py") if path.relative_to(_PACKAGE).parts[0] not in LAYERS)
+FACE = sorted(path for path in _PACKAGE.rglob("*.py") if path.relative_to(_PACKAGE).parts[0] not in LINKED)
+READERS = sorted((ROOT / FRONTENDS).rglob("*.py"))
 SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
 PASSES = {**transforms.UNIVERSE.all_passes, **lowering.UNIVERSE.all_passes}
 
@@ -89,6 +93,25 @@ def test_heavy_libraries_are_imported_only_by_the_numba_backend(path: Path) -> N
     assert not wrong, f"{_name(path)} imports {sorted(wrong)} at module level"
 
 
+@pytest.mark.parametrize("path", READERS, ids=_name)
+def test_a_front_end_imports_its_framework_when_it_is_used(path: Path) -> None:
+    """Only a host is loaded by the framework itself; only hosts run programs."""
+    folder, tree = path.relative_to(ROOT / FRONTENDS).parts[0], ast.parse(path.read_text())
+    if folder != "hosts":
+        found = {module.split(".")[0] for module in _imported(_at_module_level(tree))}
+        assert not found & {"torch", "jax", "mpi4py"}, f"{_name(path)} imports {sorted(found)} at module level"
+        wrong = [module for module in _imported(tree) if module.startswith("xdsl_rlx.lowering")]
+        assert not wrong, f"{_name(path)} imports {wrong[0]}"
+    for module in _imported(tree):
+        assert module.split(".")[0] not in LINKED, f"{_name(path)} imports {module}: write xdsl_rlx.{module}"
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *FACE], ids=_name)
+def test_the_package_imports_no_front_end_at_a_start(path: Path) -> None:
+    found = [module for module in _imported(_at_module_level(ast.parse(path.read_text()))) if FRONTENDS in module]
+    assert not found, f"{_name(path)} imports {found[0]} at module level"
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
 def test_nothing_but_the_backend_imports_the_backend(path: Path) -> None:
     # lowering/__init__.py says where the targets are
@@ -109,7 +132,7 @@ def test_a_folder_of_the_backend_imports_those_before_it(path: Path) -> None:
 def test_a_class_name_is_unique_in_its_folder() -> None:
     """Two folders may each have a `Buffer`: a rule for the whole tree breeds synonyms."""
     found: dict[tuple[Path, str], list[str]] = {}
-    for path in (*SOURCES, *FACE):
+    for path in (*SOURCES, *FACE, *READERS):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found.setdefault((path.parent, node.name), []).append(_name(path))
@@ -168,15 +191,15 @@ def test_a_dialect_has_its_name_and_documented_ops_and_filecheck_files(name: str
 
 def test_every_folder_with_modules_is_a_package_that_setuptools_finds() -> None:
     found = set(find_packages(str(ROOT / "src")))
-    for layer in LAYERS:
+    for layer in LINKED:
         for folder in {path.parent for path in (ROOT / layer).rglob("*.py")}:
             package = ".".join(("xdsl_rlx", *folder.relative_to(ROOT).parts))
             assert (folder / "__init__.py").exists(), f"{_name(folder)} has modules but no __init__.py"
             assert package in found, f"setuptools does not find {package}"
-    assert not {"dialects", "transforms", "lowering"} & found
+    assert not set(LINKED) & found
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *FACE], ids=_name)
+@pytest.mark.parametrize("path", [*SOURCES, *FACE, *READERS], ids=_name)
 def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
     text = path.read_text()
     if text.strip():
