@@ -35,6 +35,7 @@ from xdsl_rlx.dialects.mir.shape import ConcatOp
 from xdsl_rlx.dialects.mir.special import SpecialFunctionOp
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of, u8, u32
+from xdsl_rlx.lowering.fuse.conv_phases import by_phases, has_few_phases
 from xdsl_rlx.lowering.fuse.counted_loops import counted
 from xdsl_rlx.lowering.fuse.loop_tables import NORMALIZE
 from xdsl_rlx.transforms.rules import DECOMPOSE
@@ -209,7 +210,8 @@ def _conv(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
 def _conv_backward_input(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     assert isinstance(op, Conv2dBackwardInputOp)
     if not _is_pointwise(op.windows, shape_of(op.w)[2:]):
-        return _in_f32(op, b)
+        wide = _in_f32(op, b)
+        return [by_phases(op, b)] if wide is None and has_few_phases(op) else wide
     dy, w = widened(b, op.dy), widened(b, op.w)
     dx = b.reshape(b.reshape(w, w.shape[:2]).T @ _rows(b, dy), shape_of(op.result))
     return [rounded(b, dx, op.result)]

@@ -23,6 +23,12 @@ from xdsl_rlx.lowering.nests.work import NEST, Work, add_up
 COLUMNS = 1 << 17
 """Elements of the matrix of windows that is made at once: about what the second cache holds."""
 
+LEAST_COLUMNS = 256
+"""
+Windows that are made at once, as far as an image has them, whatever the cache: a product of few columns reads the whole
+weight for each of them. A quarter for a single image, whose blocks are all that threads can share.
+"""
+
 PARTS = 8
 """Into how many parts the rows of all images are divided whose gradients of the weight are added up at the end."""
 
@@ -48,8 +54,10 @@ class Blocks:
 
     @staticmethod
     def whole(e: ConvExtents) -> Blocks:
-        """All channels, as many rows as fit."""
-        return Blocks(e, e.inputs, _divisor(e.counts[0], COLUMNS / (e.inputs * prod(e.kernel) * e.counts[1])))
+        """All channels, as many rows as fit, and enough of them for a product that does not wait for the weight."""
+        least = LEAST_COLUMNS if e.images * e.groups > 1 else LEAST_COLUMNS // 4
+        fit = COLUMNS / (e.inputs * prod(e.kernel) * e.counts[1])
+        return Blocks(e, e.inputs, _divisor(e.counts[0], max(fit, least / e.counts[1])))
 
     @staticmethod
     def some(e: ConvExtents, tasks: int) -> Blocks:

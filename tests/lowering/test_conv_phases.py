@@ -1,0 +1,39 @@
+"""The gradient of a strided convolution with respect to its image, computed by phases, is JAX's."""
+
+from itertools import product
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+
+KERNELS = ((1, 1), (3, 3), (2, 5), (7, 7))
+STRIDES = ((2, 2), (1, 3), (4, 1))
+PADDINGS = ((0, 0), (3, 2))
+SIZES = ((9, 8), (13, 7))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("stride", STRIDES, ids=str)
+def test_gradients_of_the_image_are_those_of_jax(stride: tuple[int, int], groups: int) -> None:
+    rng = np.random.default_rng(0)
+    for kernel, padding, size in product(KERNELS, PADDINGS, SIZES):
+        x, w = rng.standard_normal((2, 4, *size)), rng.standard_normal((6, 4 // groups, *kernel))
+        if any(n + 2 * around < k for n, around, k in zip(size, padding, kernel, strict=True)):
+            continue
+
+        def theirs(x: Any, w: Any = w, padding: Any = padding) -> Any:
+            around = [(one, one) for one in padding]
+            return jax.lax.conv_general_dilated(x, w, stride, around, feature_group_count=groups)
+
+        def ours(x: Any, w: Any = w, padding: Any = padding) -> Any:
+            return rlx.conv(x, w, stride=stride, padding=padding, groups=groups)
+
+        with jax.enable_x64(True):
+            y, pull = jax.vjp(theirs, x)
+            cotangent = rng.standard_normal(y.shape)
+            (expected,) = pull(jax.numpy.asarray(cotangent))
+        _, (found,) = rlx.compile(rlx.vjp(ours))((x,), cotangent)
+        np.testing.assert_allclose(found, np.asarray(expected), rtol=1e-11, atol=1e-11, err_msg=f"{kernel} {padding}")
