@@ -205,11 +205,13 @@ def _multiply(nest: Nest, product: ViewProduct, target: ArrayView, views: Views,
     A range of the inner dimension is that of a `lir.gemm` if it begins somewhere; what begins at 0 is a block's corner.
     """
     a, b = product.a, product.b
+    if target.transposed:
+        a, b, target = b.T, a.T, target.T
     for view in (a, b, target):
         if len(view.spans) != 2 or any(not isinstance(place, Span) for place in view.places[-2:]):
             raise TypesError("expected windows of the last two dimensions of their buffers as operands of a matmul")
     (rows, depth), (inner, columns), result = a.spans, b.spans, target.spans
-    plain = not a.transposed and not b.transposed and not target.transposed
+    plain = not a.transposed and not b.transposed
     whole = depth.is_whole and inner.is_whole
     part = isinstance(depth.start, Scalar) and _is_same(depth, inner)
     if plain and (whole or part) and _is_same(rows, result[0]) and _is_same(columns, result[1]):

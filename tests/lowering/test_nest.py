@@ -217,7 +217,12 @@ def test_windows_are_filled_copied_and_multiplied():
         y[2:3, :] = room[1:2, 0:4] @ b[0:4, :]
         y[0:2, 0:3] += a[0:2, :] @ a[:, 0:4].T
 
-    compiled(products, a, b, out=np.zeros((3, 5)), iterations=1)
+    def into_a_transposed_window(it: Any, a: Any, b: Any, y: Any) -> None:
+        y[...] = 1.0
+        y[1:3, 0:5].T[...] += b[0:4, :].T @ a[1:3, :].T
+
+    for function in (products, into_a_transposed_window):
+        compiled(function, a, b, out=np.zeros((3, 5)), iterations=1)
 
 
 def test_windows_are_taken_apart_and_set_to_values():
