@@ -98,25 +98,38 @@ def location(node: Any) -> str:
     return f"{place}, {text}" if text else place
 
 
-def run(graph: Any, inputs: Sequence[Any], constants: Mapping[str, Any], next_key: Callable[[], Any]) -> list[Any]:
+def run(
+    graph: Any,
+    inputs: Sequence[Any],
+    constants: Mapping[str, Any],
+    next_key: Callable[[], Any],
+    wanted: Sequence[Any] | None = None,
+) -> list[Any]:
     """
-    Build a graph whose operators all have rows; return its outputs, in order.
+    Build a graph whose operators all have rows; return its outputs, in order, or the values of the nodes `wanted`.
 
     `inputs` are the values of its placeholders, in order, and `constants` those of its attributes, by name.
     """
-    return _Walk(graph, constants, next_key).run(inputs)
+    return _Walk(graph, constants, next_key, wanted).run(inputs)
 
 
 class _Walk:
     """One walk over a graph, with the values of its nodes."""
 
-    def __init__(self, graph: Any, constants: Mapping[str, Any], next_key: Callable[[], Any]):
+    def __init__(
+        self,
+        graph: Any,
+        constants: Mapping[str, Any],
+        next_key: Callable[[], Any],
+        wanted: Sequence[Any] | None = None,
+    ):
         self.graph = graph
         self.constants = constants
         self.next_key = next_key
         self.values: dict[Any, Any] = {}
         self.floating = _default_floating()
-        self.last = _last_uses(graph)
+        self.wanted = wanted
+        self.last = _last_uses(graph, wanted or ())
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Build all nodes."""
@@ -129,7 +142,7 @@ class _Walk:
             elif node.op == "call_function" and not _is_dropped(node):
                 self.values[node] = self._called(node)
             elif node.op == "output":
-                return [self._argument(one) for one in node.args[0]]
+                return [self._argument(one) for one in (node.args[0] if self.wanted is None else self.wanted)]
             for one in self.last.get(node, ()):
                 self.values.pop(one, None)
         raise FrontendError("expected a graph with an output")
@@ -201,13 +214,14 @@ def _default_floating() -> str:
     return DTYPES[str(torch.get_default_dtype())]
 
 
-def _last_uses(graph: Any) -> dict[Any, list[Any]]:
-    """The nodes that each node is the last one to use: their values are not kept any longer."""
+def _last_uses(graph: Any, wanted: Sequence[Any]) -> dict[Any, list[Any]]:
+    """The nodes that each node is the last one to use: their values are not kept any longer, unless they are wanted."""
     last: dict[Any, Any] = {}
     for node in graph.nodes:
         for one in node.all_input_nodes:
             last[one] = node
     found: dict[Any, list[Any]] = {}
     for one, node in last.items():
-        found.setdefault(node, []).append(one)
+        if one not in wanted:
+            found.setdefault(node, []).append(one)
     return found

@@ -1,0 +1,160 @@
+"""A graph of AOTAutograd as a compiled program on tensors."""
+
+# Objects of torch, which is not installed everywhere.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportMissingImports=false
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+import torch
+
+from xdsl_rlx import random
+from xdsl_rlx.compiled_function import CompiledFunction
+from xdsl_rlx.frontends.aten import walk
+from xdsl_rlx.frontends.hosts.torch_memory import array_of, tensor_of
+from xdsl_rlx.frontends.hosts.torch_views import order_in_memory, order_of, replayed
+
+MOST_PROGRAMS = 32
+"""Programs kept of one graph whose sizes or memory layouts vary: those used last."""
+
+Key = tuple[tuple[Any, ...], tuple[tuple[int, tuple[int, ...]], ...]]
+"""The sizes that are arguments, and the order of axes in memory of each tensor that is not contiguous, by position."""
+
+
+class Program:
+    """
+    A graph with one compiled function for each combination of sizes and layouts; called with a list, which it empties.
+
+    Contiguous tensors are read where they are, and those whose axes are in another order as well. Others are copied.
+    """
+
+    def __init__(self, module: Any, options: Mapping[str, Any]):
+        self._graph = module.graph
+        self._constants = {
+            node.target: walk.constant(_attribute(module, node.target))
+            for node in module.graph.nodes
+            if node.op == "get_attr"
+        }
+        self._options = dict(options)
+        self._functions: OrderedDict[Key, tuple[CompiledFunction, dict[Any, Any]]] = OrderedDict()
+        """For each key the function, and the outputs that are sizes, by node."""
+        placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+        self._sizes = [n for n, node in enumerate(placeholders) if not hasattr(node.meta.get("val"), "dtype")]
+        self._tensors = [n for n in range(len(placeholders)) if n not in self._sizes]
+        self._is_random = any(_draws(node) for node in module.graph.nodes)
+        self._given = {node: n for n, node in enumerate(placeholders)}
+        (output,) = [node for node in module.graph.nodes if node.op == "output"]
+        self._outputs = list(output.args[0])
+        self._views = replayed(self._outputs)
+        roots = [self._views[n].base if n in self._views else one for n, one in enumerate(self._outputs)]
+        nodes = [one for one in dict.fromkeys(roots) if hasattr(one, "op")]
+        self._computed = [one for one in nodes if one not in self._given]
+        """What the functions return, in the order of PyTorch's memory."""
+        self._orders = [order_of(one) for one in self._computed]
+        self._axes = [None if order is None else _inverse(order) for order in self._orders]
+        self._position = {one: n for n, one in enumerate(nodes)}
+        """The place of each argument and computed value that outputs are, or are views of."""
+        self._passed = [(self._position[one], self._given[one]) for one in nodes if one in self._given]
+        self._plan = [
+            (n, self._position.get(root, -1), self._views.get(n)) for n, root in enumerate(roots) if hasattr(root, "op")
+        ]
+
+    def __call__(self, args: list[Any]) -> list[Any]:
+        values: list[Any] = [None] * len(self._position)
+        for place, one in self._passed:
+            values[place] = args[one]
+        if self._computed:
+            self._run(args, values)
+        args.clear()
+        found: list[Any] = list(self._outputs)
+        for n, place, view in self._plan:
+            found[n] = values[place] if view is None else view.replay(values[place])
+        return found
+
+    def _run(self, args: Sequence[Any], values: list[Any]) -> None:
+        """Compute what is computed, into its place among the values."""
+        arrays: list[Any] = []
+        layouts: list[tuple[int, tuple[int, ...]]] = []
+        for n in self._tensors:
+            x = args[n]
+            if not x.is_contiguous():
+                order = order_in_memory(x)
+                if order is None:
+                    x = x.contiguous()
+                else:
+                    x = x.permute(order)
+                    layouts.append((len(arrays), order))
+            arrays.append(array_of(x))
+        if self._is_random:
+            arrays.append(_seed())
+        function, sizes = self._function((tuple(args[n] for n in self._sizes), tuple(layouts)))
+        results = iter(function(*arrays) if len(sizes) < len(self._computed) or not sizes else ())
+        for node, axes in zip(self._computed, self._axes, strict=True):
+            if node in sizes:
+                values[self._position[node]] = sizes[node]
+                continue
+            x = tensor_of(next(results))
+            values[self._position[node]] = x if axes is None else x.permute(axes)
+
+    def _function(self, key: Key) -> tuple[CompiledFunction, dict[Any, Any]]:
+        if key in self._functions:
+            self._functions.move_to_end(key)
+        else:
+            self._functions[key] = self._made(key)
+            if len(self._functions) > MOST_PROGRAMS:
+                self._functions.popitem(last=False)
+        return self._functions[key]
+
+    def _made(self, key: Key) -> tuple[CompiledFunction, dict[Any, Any]]:
+        sizes, layouts = key
+        found_sizes: dict[Any, Any] = {}
+
+        def graph(*arrays: Any) -> tuple[Any, ...]:
+            tensors = list(arrays)
+            for place, order in layouts:
+                tensors[place] = np.transpose(tensors[place], _inverse(order))
+            values: list[Any] = [None] * len(self._given)
+            for n, one in [*zip(self._tensors, tensors, strict=False), *zip(self._sizes, sizes, strict=True)]:
+                values[n] = one
+            key = arrays[-1] if self._is_random else None
+            found = walk.run(self._graph, values, self._constants, _keys(key), self._computed)
+            known = zip(self._computed, found, strict=True)
+            found_sizes.update({node: one for node, one in known if isinstance(one, int | float)})
+            return tuple(
+                one if order is None else np.transpose(one, order)
+                for node, one, order in zip(self._computed, found, self._orders, strict=True)
+                if node not in found_sizes
+            )
+
+        return CompiledFunction(graph, **self._options), found_sizes
+
+
+def _inverse(order: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(order)), key=lambda axis: order[axis]))
+
+
+def _attribute(module: Any, name: str) -> Any:
+    for part in name.split("."):
+        module = getattr(module, part)
+    return module
+
+
+def _draws(node: Any) -> bool:
+    """Whether an operator draws random numbers."""
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+
+
+def _seed() -> np.ndarray[Any, Any]:
+    """A key drawn from PyTorch's generator."""
+    return random.key(int(torch.empty((), dtype=torch.int64).random_()))
+
+
+def _keys(key: Any) -> Callable[[], Any]:
+    number = count()
+    return lambda: random.fold_in(key, next(number))
