@@ -25,6 +25,7 @@ from xdsl_rlx.dialects.mir.index_updates import Update
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.numpy_elements import SPELLED_OUT, UFUNCS
 from xdsl_rlx.dialects.mir.numpy_functions import FUNCTIONS
+from xdsl_rlx.frontends.shared.errors import Missing
 from xdsl_rlx.lowering import run_errors
 from xdsl_rlx.lowering.analysis.kernel_work import KernelWork
 from xdsl_rlx.lowering.fusion_report import FusionGroup, MissedFusion
@@ -190,6 +191,11 @@ GROUPS = (
     ),
     Group("Custom ops", "See [Custom ops](custom-ops.md).", ("custom_op", "CustomKernel", "Shaped")),
     Group(
+        "Other frameworks",
+        "See [Port PyTorch code](howto/from-pytorch.md).",
+        ("from_torch", "ImportedModule"),
+    ),
+    Group(
         "Debugging",
         "See [Debug a model](howto/debug.md).",
         ("debug.print", "debug.check_nans", "NanError", "eager", "debug.breakpoint"),
@@ -214,6 +220,8 @@ GROUPS = (
                 run_errors.MissingParamError,
                 "OutOfBoundsError",
                 "CheckpointError",
+                "FrontendError",
+                Missing,
                 run_errors.KernelError,
             ),
             *(run_errors.ConfigurationError, run_errors.CompileError, run_errors.CacheWarning),

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias, get_args
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType, f32, f64
 from xdsl.ir import Attribute, Operation
 
@@ -89,8 +88,8 @@ def _interleaved(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     *others, found = (b.value(part) for part in parts)
     shape = [len(parts), *first[axis + 1 :]]
     for number, part in reversed(list(enumerate(others))):
-        here = np.arange(len(parts)) == number
-        found = b.where(b.constant(here.reshape(shape)), part, found)
+        here = b.reshape(b.constant([n == number for n in range(len(parts))]), shape)
+        found = b.where(here, part, found)
     return [found]
 
 

@@ -101,8 +101,8 @@ def test_what_stands_in_a_loop_has_a_body(op: type[Operation]) -> None:
     for table in (REDUCTION, PRODUCT):
         assert table.get(op) is None or LOOPS.get(op) is not None, f"{IN_LOOPS} has no loops for {op.name}"
     if NORMALIZE.get(op) is not None:
-        lowered = LOOPS.get(op) is not None or NEST.get(op) is not None or issubclass(op, BodyOp)
-        assert lowered, f"{op.name} is normalized, but has no loops"
+        lowered = any(table.get(op) is not None for table in (LOOPS, NEST, PLACE)) or issubclass(op, BodyOp)
+        assert lowered, f"{op.name} is normalized, but has neither loops nor places for its operands"
 
 
 @pytest.mark.parametrize("op", list(Hir.operations), ids=_name)
