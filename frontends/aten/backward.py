@@ -17,7 +17,7 @@ import numpy as np
 from xdsl_rlx import nn
 from xdsl_rlx.derivatives import vjp
 from xdsl_rlx.frontends.aten.linear import convolution
-from xdsl_rlx.frontends.aten.neural import attention, embedding
+from xdsl_rlx.frontends.aten.neural import embedding
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
 from xdsl_rlx.frontends.aten.values import cast
 from xdsl_rlx.op_functions import function
@@ -188,24 +188,3 @@ def _nll_loss(
     scale = grad_output / total_weight if reduction == 1 else grad_output
     hot = np.expand_dims(classes, axis) == np.arange(self.shape[axis])
     return np.where(hot, -np.expand_dims(each * scale, axis), cast(0, c.dtype))
-
-
-@ROWS.add("_scaled_dot_product_flash_attention_for_cpu_backward.default")
-def _flash_attention(
-    c: Call,
-    grad_out: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    out: Any,
-    logsumexp: Any,
-    dropout_p: float,
-    is_causal: bool,
-    *,
-    attn_mask: Any = None,
-    scale: float | None = None,
-) -> Any:
-    def of(q: Any, k: Any, v: Any) -> Any:
-        return attention(c, q, k, v, attn_mask, dropout_p, is_causal, scale=scale)
-
-    return gradients(of, (query, key, value), grad_out)

@@ -176,24 +176,3 @@ def nll_loss_forward(c: Call, self: Any, target: Any, weight: Any, reduction: in
         each = each * np.take(weight, np.where(counted, target, 0))
     total = np.sum(each) if reduction else np.zeros((), np.float32)
     return [loss, cast(total, dtype_of(self))]
-
-
-@ROWS.add("_scaled_dot_product_flash_attention_for_cpu.default")
-def flash_attention(
-    c: Call,
-    query: Any,
-    key: Any,
-    value: Any,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    attn_mask: Any = None,
-    scale: float | None = None,
-) -> Any:
-    """
-    Attention as it is called where gradients are taken.
-
-    The second result, the logarithms of the sums, is for the gradient alone, whose row computes them again: zeros.
-    """
-    out = attention(c, query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
-    return [out, np.zeros(query.shape[:-1], np.float32)]
