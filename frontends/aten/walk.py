@@ -10,13 +10,16 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
+from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.frontends.aten.rows import ROWS, Call, Status
 from xdsl_rlx.frontends.shared.errors import FrontendError, Missing
+from xdsl_rlx.tracing import builder_of
 
 DTYPES = {
     "torch.bool": "i1",
@@ -156,7 +159,8 @@ class _Walk:
         assert row is not None and row.build is not None, f"{node.target} has no row"
         call = Call(tuple(_dtypes_of(node.meta.get("val"))), self.next_key, self.floating)
         try:
-            return row.build(call, *args, **kwargs)
+            with self._part(node):
+                return row.build(call, *args, **kwargs)
         except FrontendError:
             raise
         except (ValueError, TypeError, NotImplementedError) as error:
@@ -164,6 +168,11 @@ class _Walk:
                 f"{row.name}, at {location(node)}: {error}",
                 [Missing(row.name, 1, location(node), str(error))],
             ) from error
+
+    def _part(self, node: Any) -> AbstractContextManager[None]:
+        """A scope for the locations of operations: the module of the model that a node is from."""
+        builder, name = builder_of(), _module_of(node)
+        return builder.named(name) if name and isinstance(builder, Graph) else nullcontext()
 
     def _argument(self, x: Any) -> Any:
         """An argument with nodes replaced by their values, and types of torch by names."""
@@ -180,6 +189,13 @@ class _Walk:
             # a device, layout or memory format in the place of a positional argument
             return None if not hasattr(x, "numpy") else constant(x)
         return x
+
+
+def _module_of(node: Any) -> str:
+    """The path of the module that a node is from, such as `layers.0.norm`; empty for the model itself."""
+    stack = node.meta.get("nn_module_stack") or {}
+    path = str(next(reversed(stack.values()), ("",))[0]) if stack else ""
+    return path.removeprefix("L['self']").lstrip(".")
 
 
 def _on_sizes(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
