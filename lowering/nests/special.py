@@ -3,15 +3,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import factorial, inf, nan, pi, prod
 
 from xdsl.dialects.builtin import f64
 
 from xdsl_rlx.dialects.mir.special import SpecialFunction, SpecialFunctionOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, floor, power, rolled, scratch, select
-from xdsl_rlx.lowering.nests.special_bessel import expn, i0e, i0e_f32, i1e, i1e_f32, j0, j0_f32, j1, j1_f32
+from xdsl_rlx.lowering.buffers import Argument
+from xdsl_rlx.lowering.nest import (
+    Array,
+    Iteration,
+    Number,
+    accumulate_max,
+    cast,
+    floor,
+    power,
+    rolled,
+    scratch,
+    select,
+)
+from xdsl_rlx.lowering.nests.special_bessel import (
+    expn,
+    i0e,
+    i0e_f32,
+    i1e,
+    i1e_f32,
+    j0,
+    j0_f32,
+    j0_near,
+    j0_near_f32,
+    j1,
+    j1_f32,
+    j1_near,
+    j1_near_f32,
+)
 from xdsl_rlx.lowering.nests.special_gamma import (
     beta,
     betainc,
@@ -204,18 +231,63 @@ SHORT_KERNELS: dict[SpecialFunction, Callable[..., Number]] = {
 }
 """Functions of f32 numbers, for elements of f32 and shorter ones: those that lose no more than 3 ulp."""
 
+
+@dataclass(frozen=True)
+class NearForm:
+    """A cheaper kernel that returns the bits of the function's kernel where `|x| <= limit`."""
+
+    limit: float
+    compute: Callable[[Number], Number]
+
+
+NEAR_FORMS: dict[Callable[..., Number], NearForm] = {
+    j0: NearForm(6.16, j0_near),
+    j1: NearForm(5.47, j1_near),
+    j0_f32: NearForm(6.16, j0_near_f32),
+    j1_f32: NearForm(5.47, j1_near_f32),
+}
+"""By kernel. The kernel itself has no branches, so that loops over it are vectors."""
+
 WORK = 300
 """About as many additions as an element costs."""
+
+BLOCK = 256
+"""Elements of a block that share the choice of a form: many vectors, and still few elements beside a large one."""
 
 
 @NEST.rule(SpecialFunctionOp)
 def special_function_nest(op: SpecialFunctionOp, work: Work) -> None:
-    """An iteration computes an element."""
+    """An iteration computes an element, or a block of elements if the function has a near form."""
     size, element = prod(shape_of(op.result)), element_of(op.result)
     short = None if element == f64 else SHORT_KERNELS.get(op.function.data)
     function, number = (short, "f32") if short else (KERNELS[op.function.data], "f64")
-    reads = [work.read(x, (size,)) for x in op.parts]
+    reads, result = [work.read(x, (size,)) for x in op.parts], work.write(op.result, (size,))
+    if near := NEAR_FORMS.get(function):
+        compute_blocks(work, function, near, reads, result)
+        return
 
-    @work.over(size, WORK, reads, [work.write(op.result, (size,))])
+    @work.over(size, WORK, reads, [result])
     def compute(it: Iteration, *arrays: Array) -> None:
         arrays[-1][it.index] = cast(function(*[cast(x[it.index], number) for x in arrays[:-1]]), element)
+
+
+def compute_blocks(
+    work: Work, function: Callable[..., Number], near: NearForm, reads: Sequence[Argument], result: Argument
+) -> None:
+    """Add a launch over blocks of elements, each by the near form if no element is beyond its limit."""
+    (size,), element = result.shape, result.type.element_type
+    number = "f32" if function in SHORT_KERNELS.values() else "f64"
+
+    @work.over(-(-size // BLOCK), WORK * min(size, BLOCK), reads, [result])
+    def compute(it: Iteration, x: Array, result: Array) -> None:
+        block = range(it.index * BLOCK, min((it.index + 1) * BLOCK, size))
+        largest = cast(0.0, number)
+        for i in block:
+            largest = accumulate_max(largest, abs(cast(x[i], number)))
+        # False for NaN, so that a block with a NaN takes the form for all numbers.
+        if largest <= near.limit:
+            for i in block:
+                result[i] = cast(near.compute(cast(x[i], number)), element)
+        else:
+            for i in block:
+                result[i] = cast(function(cast(x[i], number)), element)

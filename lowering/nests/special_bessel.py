@@ -412,60 +412,77 @@ def without(size: Number, zero: tuple[float, float]) -> Number:
     return ((size - zero[0]) - zero[1]) * (size + zero[0])
 
 
+def j0_near(x: Number) -> Number:
+    """`J0(x)` for `|x| <= 6.16`: its first two zeros as factors, and a polynomial."""
+    size = abs(x)
+    near = without(size, _J0_ZEROS[0]) * without(size, _J0_ZEROS[1])
+    return near * polynomial(size * size / 19.0 - 1.0, _J0_NEAR)
+
+
 def j0(x: Number) -> Number:
-    """With its first two zeros as factors, from `sqrt 38` on `sqrt(2 / pi x) (P cos(x - pi/4) - Q sin(x - pi/4))`."""
+    """`j0_near`, and from `sqrt 38` on `sqrt(2 / pi x) (P cos(x - pi/4) - Q sin(x - pi/4))`."""
     size = abs(x)
     square = size * size
-    result = without(size, _J0_ZEROS[0]) * without(size, _J0_ZEROS[1]) * polynomial(square / 19.0 - 1.0, _J0_NEAR)
-    if square > 38.0:
-        at = 1.0 / square
-        p, q = quotient(at, _J0_P), quotient(at, _J0_Q) / size
-        s, c = sin(size), cos(size)
-        result = (p * (c + s) - q * (s - c)) / sqrt(pi * size)
-    return result
+    at = 1.0 / square
+    p, q = quotient(at, _J0_P), quotient(at, _J0_Q) / size
+    s, c = sin(size), cos(size)
+    return select(square > 38.0, (p * (c + s) - q * (s - c)) / sqrt(pi * size), j0_near(x))
+
+
+def j1_near(x: Number) -> Number:
+    """`J1(x)` for `|x| <= 5.47`: its first zeros as factors, and a polynomial; odd."""
+    size = abs(x)
+    near = size * without(size, _J1_ZERO) * polynomial(size * size / 15.0 - 1.0, _J1_NEAR)
+    return near * copysign(cast(1.0, "f64"), x)
 
 
 def j1(x: Number) -> Number:
-    """With its first zeros as factors, from `sqrt 30` on by `cos(x - 3 pi/4)` and its sine; odd."""
+    """`j1_near`, and from `sqrt 30` on by `cos(x - 3 pi/4)` and its sine; odd."""
     size = abs(x)
     square = size * size
-    result = size * without(size, _J1_ZERO) * polynomial(square / 15.0 - 1.0, _J1_NEAR)
-    if square > 30.0:
-        at = 1.0 / square
-        p, q = quotient(at, _J1_P), quotient(at, _J1_Q) / size
-        s, c = sin(size), cos(size)
-        result = (p * (s - c) + q * (s + c)) / sqrt(pi * size)
-    return result * copysign(cast(1.0, "f64"), x)
+    at = 1.0 / square
+    p, q = quotient(at, _J1_P), quotient(at, _J1_Q) / size
+    s, c = sin(size), cos(size)
+    far = (p * (s - c) + q * (s + c)) / sqrt(pi * size)
+    return select(square > 30.0, far * copysign(cast(1.0, "f64"), x), j1_near(x))
+
+
+def j0_near_f32(x: Number) -> Number:
+    """`j0_near` of an f32 number, in f64 with a shorter polynomial."""
+    size = abs(cast(x, "f64"))
+    near = without(size, _J0_ZEROS[0]) * without(size, _J0_ZEROS[1])
+    return near * polynomial(size * size * (1 / 19) - 1.0, _SHORT_J0_NEAR)
 
 
 def j0_f32(x: Number) -> Number:
     """`j0` of an f32 number, in f64 without quotients of polynomials."""
     size = abs(cast(x, "f64"))
-    square = size * size
-    near = without(size, _J0_ZEROS[0]) * without(size, _J0_ZEROS[1])
-    result = near * polynomial(square * (1 / 19) - 1.0, _SHORT_J0_NEAR)
-    if square > 38.0:
-        inverse = 1.0 / size
-        at = inverse * inverse
-        p, q = polynomial(at, _SHORT_J0_P), polynomial(at, _SHORT_J0_Q) * inverse
-        s, c = sin(size), cos(size)
-        result = (p * (c + s) - q * (s - c)) * sqrt(inverse * (1 / pi))
-    return result
+    inverse = 1.0 / size
+    at = inverse * inverse
+    p, q = polynomial(at, _SHORT_J0_P), polynomial(at, _SHORT_J0_Q) * inverse
+    s, c = sin(size), cos(size)
+    far = (p * (c + s) - q * (s - c)) * sqrt(inverse * (1 / pi))
+    return select(size * size > 38.0, far, j0_near_f32(x))
+
+
+def j1_near_f32(x: Number) -> Number:
+    """`j1_near` of an f32 number, in f64 with a shorter polynomial."""
+    wide = cast(x, "f64")
+    size = abs(wide)
+    near = size * without(size, _J1_ZERO) * polynomial(size * size * (1 / 15) - 1.0, _SHORT_J1_NEAR)
+    return near * copysign(cast(1.0, "f64"), wide)
 
 
 def j1_f32(x: Number) -> Number:
     """`j1` of an f32 number, in f64 without quotients of polynomials."""
     wide = cast(x, "f64")
     size = abs(wide)
-    square = size * size
-    result = size * without(size, _J1_ZERO) * polynomial(square * (1 / 15) - 1.0, _SHORT_J1_NEAR)
-    if square > 30.0:
-        inverse = 1.0 / size
-        at = inverse * inverse
-        p, q = polynomial(at, _SHORT_J1_P), polynomial(at, _SHORT_J1_Q) * inverse
-        s, c = sin(size), cos(size)
-        result = (p * (s - c) + q * (s + c)) * sqrt(inverse * (1 / pi))
-    return result * copysign(cast(1.0, "f64"), wide)
+    inverse = 1.0 / size
+    at = inverse * inverse
+    p, q = polynomial(at, _SHORT_J1_P), polynomial(at, _SHORT_J1_Q) * inverse
+    s, c = sin(size), cos(size)
+    far = (p * (s - c) + q * (s + c)) * sqrt(inverse * (1 / pi))
+    return select(size * size > 30.0, far * copysign(cast(1.0, "f64"), wide), j1_near_f32(x))
 
 
 def expn(n: Number, x: Number) -> Number:

@@ -207,6 +207,18 @@ def test_integrals_of_waves_hold_over_their_domains() -> None:
             np.testing.assert_allclose(value, [float(function(mpmath.mpf(one))) for one in x], rtol=2e-14)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_bessel_function_does_not_depend_on_the_other_elements(dtype: type) -> None:
+    x = np.linspace(-7, 7, 700).astype(dtype)
+    small = np.sort(np.where(abs(x) < 5.4, x, 0))
+    for name, reference in (("j0", mpmath.j0), ("j1", mpmath.j1)):
+        function = rlx.compile(getattr(special, name))
+        exact = np.array([float(reference(mpmath.mpf(float(one)))) for one in x])
+        np.testing.assert_allclose(function(x), exact, 4 * np.finfo(dtype).eps, 2e-16)
+        for other in (30.0, 1e12, np.nan, np.inf):
+            np.testing.assert_array_equal(function(np.append(small, dtype(other)))[:-1], function(small))
+
+
 def test_slopes_hold_far_out_and_where_quotients_are_0_over_0() -> None:
     x, z = np.array([12.0, -30.0, 100.0]), np.array([1.0, 1.0 + 1e-9, 0.95])
     dawsn, spence, second = rlx.compile(
