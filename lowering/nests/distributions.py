@@ -22,6 +22,7 @@ from xdsl_rlx.lowering.nest import (
     floor,
     log,
     log1p,
+    scratch,
     shift_right_logical,
     sqrt,
 )
@@ -69,49 +70,80 @@ ATTEMPT = 160
 """Scalar operations of a block and what is made of it."""
 
 
+GAMMA_BLOCK = 256
+"""Elements of `rng_gamma` whose first attempts are made side by side."""
+
+GAMMA_ROW = 8
+"""Elements of a key from which on blocks are those of one key: a vector of a processor with AVX-512."""
+
+
+def normal_and_fractions(stream: Stream, number: Number, wide: Attribute) -> tuple[Number, Number, Number]:
+    """A normal number, and two numbers in (0, 1]."""
+    if wide == f32:
+        w0, w1, w2, w3 = stream.block(number)
+        u, v = open_fraction(w0, wide), cast(w1, wide) * 2.0**-32
+        accept, boost = open_fraction(w2, wide), open_fraction(w3, wide)
+    else:
+        w0, w1, w2, w3 = stream.block(number * 2)
+        w4, w5, w6, w7 = stream.block(number * 2 + 1)
+        u, v, accept, boost = fraction(w0, w1), fraction(w2, w3), fraction(w4, w5), fraction(w6, w7)
+    return sqrt(log(u) * -2.0) * cos(v * (2 * pi)), accept, boost
+
+
+def attempt_gamma(stream: Stream, number: Number, a: Number, wide: Attribute, is_log: bool) -> tuple[Number, Number]:
+    """
+    Whether the attempt of this number is accepted, and its draw (Marsaglia and Tsang, 2000).
+
+    `log d v = log d + 3 log(1 + c z)`. No branches: a loop over this is vectors.
+    """
+    d = (a + 1.0 if a < 1.0 else a) - 1 / 3
+    c = 1.0 / sqrt(9.0 * d)
+    z, u, boost = normal_and_fractions(stream, number, wide)
+    x = 1.0 + c * z
+    v = x * x * x
+    log_v = 3.0 * log(x)
+    inside = u < 1.0 - 0.0331 * (z * z) * (z * z) or log(u) < 0.5 * z * z + d * (1.0 - v + log_v)
+    less = log(boost) / a if a < 1.0 else a * 0.0
+    return x > 0.0 and inside, log(d) + log_v + less if is_log else d * v * exp(less)
+
+
 @NEST.rule(RngGammaOp)
 def rng_gamma_nest(op: RngGammaOp, work: Work) -> None:
-    """An iteration is an element; `log d v = log d + 3 log(1 + c z)`."""
+    """An iteration is a block of elements: all first attempts, then the others of elements that have none accepted."""
     batch, shape, wide = key_batch(op.key), shape_of(op.result), compute_type(element_of(op.result))
     keys, each, bits, is_log = prod(batch), prod(shape[len(batch) :]), bits_of(op.key), op.log is not None
     reads = [work.read(op.key, (keys, 2)), work.read(op.alpha, (keys, each))]
-    result = work.write(op.result, (keys, each))
+    by_key = each >= GAMMA_ROW
+    rows, width = (keys, each) if by_key else (1, keys * each)
+    blocks = -(-width // GAMMA_BLOCK)
 
-    def attempt(stream: Stream, number: Number) -> tuple[Number, Number, Number]:
-        """A normal number, and two numbers in (0, 1]."""
-        if wide == f32:
-            w0, w1, w2, w3 = stream.block(number)
-            u, v = open_fraction(w0, wide), cast(w1, wide) * 2.0**-32
-            accept, boost = open_fraction(w2, wide), open_fraction(w3, wide)
-        else:
-            w0, w1, w2, w3 = stream.block(number * 2)
-            w4, w5, w6, w7 = stream.block(number * 2 + 1)
-            u, v, accept, boost = fraction(w0, w1), fraction(w2, w3), fraction(w4, w5), fraction(w6, w7)
-        return sqrt(log(u) * -2.0) * cos(v * (2 * pi)), accept, boost
+    def key_and_element(row: Number, n: Number) -> tuple[Number, Number]:
+        return (row, n) if by_key else (n // each, n % each)
 
-    @work.over(keys * each, 2 * ATTEMPT, reads, [result])
+    @work.over(rows * blocks, 2 * ATTEMPT * min(width, GAMMA_BLOCK), reads, [work.write(op.result, (keys, each))])
     def rng_gamma(it: Iteration, key: Array, alpha: Array, result: Array) -> None:
-        at, i = it.unravel(keys, each)
-        stream, number = stream_of(key[at], bits), cast(i, i64)
-        a = cast(alpha[at, i], wide)
-        d = (a + 1.0 if a < 1.0 else a) - 1 / 3
-        c = 1.0 / sqrt(9.0 * d)
-        drawn = log(a) if is_log else a
-        going = a > 0.0 and a - a == 0.0
-        if a < 0.0:
-            drawn = a * 0.0 / 0.0
-        while going:
-            z, u, boost = attempt(stream, number)
-            number = number + each
-            x = 1.0 + c * z
-            v = x * x * x
-            if x > 0.0:
-                log_v = 3.0 * log(x)
-                if u < 1.0 - 0.0331 * (z * z) * (z * z) or log(u) < 0.5 * z * z + d * (1.0 - v + log_v):
-                    going = False
-                    less = log(boost) / a if a < 1.0 else a * 0.0
-                    drawn = log(d) + log_v + less if is_log else d * v * exp(less)
-        result[at, i] = drawn
+        row, part = it.unravel(rows, blocks)
+        first = part * GAMMA_BLOCK
+        count = min(GAMMA_BLOCK, width - first)
+        rejected = scratch((GAMMA_BLOCK,), i32)
+        for j in range(count):
+            at, i = key_and_element(row, first + j)
+            a = cast(alpha[at, i], wide)
+            accepted, drawn = attempt_gamma(stream_of(key[at], bits), cast(i, i64), a, wide, is_log)
+            # No draw exists for other shape parameters: a itself, its logarithm, or NaN below 0.
+            is_shape = a > 0.0 and a - a == 0.0
+            limit = log(a) if is_log else a * 0.0 / 0.0 if a < 0.0 else a
+            result[at, i] = drawn if is_shape else limit
+            rejected[j] = cast(is_shape and not accepted, i32)
+        for j in range(count):
+            if rejected[j] != 0:
+                at, i = key_and_element(row, first + j)
+                stream, number, a = stream_of(key[at], bits), cast(i, i64), cast(alpha[at, i], wide)
+                accepted, drawn = False, a
+                while not accepted:
+                    number = number + each
+                    accepted, drawn = attempt_gamma(stream, number, a, wide, is_log)
+                result[at, i] = drawn
 
 
 HALF_LOG_2PI = 0.5 * ln(2 * pi)

@@ -272,3 +272,16 @@ def test_a_wrong_argument_is_named(call: Callable[[], Any], message: str):
     with pytest.raises(rlx.GraphError) as error:
         call()
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(("keys", "each"), [(3, 600), (300, 3), (520, 1)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compiled_gamma_draws_are_the_same_for_one_key_and_for_many(keys: int, each: int, dtype: type) -> None:
+    a = np.resize(np.array([0.05, 0.9, 1.0, 2.5, 40.0, 0.0, np.inf], dtype), (keys, each))
+    many = np.asarray(rlx.compile(lambda key: random.split(key, keys))(KEY))
+    found = rlx.compile(rlx.vmap(random.gamma))(many, a)
+    one = rlx.compile(random.gamma)
+    for row in (0, keys // 2, keys - 1):
+        np.testing.assert_array_equal(one(many[row], a[row]), found[row])
+    (expected,) = _evaluated(lambda key: random.gamma(key, a[0]), many[0])
+    np.testing.assert_allclose(found[0], expected, 64 * np.finfo(dtype).eps)
