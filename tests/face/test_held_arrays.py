@@ -114,7 +114,8 @@ def test_arguments_and_donations_go_on_as_they_are():
     compiled = rlx.compile(step, donate={"array": 0})
     array = X.copy()
     found, total = compiled(array, X)
-    assert found is array and total == X.sum()
+    # the order of a sum depends on the width of vectors
+    assert found is array and abs(total - X.sum()) < 1e-13
     np.testing.assert_allclose(array, X - 0.1 * (X @ BIG))
     assert compiled.profile(X.copy(), X, runs=2) is not None
 
