@@ -22,6 +22,7 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.frontends.aten import table, walk
 from xdsl_rlx.frontends.aten.decompositions import without_rows
+from xdsl_rlx.frontends.aten.values import dtype_of
 from xdsl_rlx.frontends.shared.errors import FrontendError, missing_ops
 from xdsl_rlx.frontends.shared.needed import torch_module
 from xdsl_rlx.tracing import builder_of
@@ -260,8 +261,6 @@ def _signature(leaf: Any) -> Hashable:
     array = read_array(leaf)
     if array is None:
         raise FrontendError(f"expected tensors, arrays and numbers as inputs of a module, got {shown(leaf)}")
-    from xdsl_rlx.frontends.aten.values import dtype_of
-
     return dtype_of(array), array.shape
 
 

@@ -71,6 +71,9 @@ def test_results_are_exactly_those_of_numpy(name: str, found: dict[str, Any]):
         expected = function(*arguments)
     for one, other in zip(_leaves(found[name]), map(np.asarray, _leaves(expected)), strict=True):
         assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        if "log10" in name:
+            # where processors have long vectors, NumPy's own are off by a unit in the last place
+            other = np.rint(other)
         near = 0 if other.dtype.kind in "biu" or "log10" in name or name == "ldexp" else 4e-16
         np.testing.assert_allclose(one, other, rtol=near, atol=0)
 
