@@ -65,40 +65,11 @@ def _convolution(
     return [dx, dw, np.sum(grad_output, axis=axes) if output_mask[2] else None]
 
 
-@ROWS.add("native_layer_norm_backward.default")
-def _layer_norm(
-    c: Call,
-    grad_out: Any,
-    input: Any,
-    normalized_shape: Sequence[int],
-    mean: Any,
-    rstd: Any,
-    weight: Any,
-    bias: Any,
-    output_mask: Sequence[bool],
-) -> Any:
-    axes = tuple(range(-len(normalized_shape), 0))
-    front = tuple(range(np.ndim(input) - len(normalized_shape)))
-    x_hat = (cast(input, str(mean.dtype)) - mean) * rstd
-    g = cast(grad_out, str(mean.dtype))
-    found: list[Any] = [None, None, None]
-    if output_mask[0]:
-        scaled = g if weight is None else g * weight
-        inner = scaled - np.mean(scaled, axis=axes, keepdims=True)
-        found[0] = cast((inner - x_hat * np.mean(scaled * x_hat, axis=axes, keepdims=True)) * rstd, str(input.dtype))
-    if output_mask[1] and weight is not None:
-        found[1] = cast(np.sum(g * x_hat, axis=front), str(weight.dtype))
-    if output_mask[2] and bias is not None:
-        found[2] = cast(np.sum(g, axis=front), str(bias.dtype))
-    return found
-
-
 @ROWS.add("embedding_dense_backward.default")
 def _embedding(
     c: Call, grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Any:
-    rows = np.zeros((num_weights, grad_output.shape[-1]))
-    table = cast(function("constant")(rows.astype(np.float32)), c.dtype)
+    table = function("full")((num_weights, grad_output.shape[-1]), 0, c.dtype)
     return gradients(lambda w: embedding(c, w, indices, padding_idx), (table,), grad_output)[0]
 
 

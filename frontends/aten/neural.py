@@ -1,11 +1,10 @@
-"""Rows of normalisations, attention, embeddings, pools, dropout and losses."""
+"""Rows of attention, embeddings, dropout and losses."""
 
 # Arguments of operators are of any type.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,89 +16,6 @@ from xdsl_rlx.op_functions import function
 
 REDUCTIONS = ("none", "mean", "sum")
 """Names of the numbers that losses are given."""
-
-
-@ROWS.add("layer_norm.default")
-def layer_norm(
-    c: Call,
-    input: Any,
-    normalized_shape: Sequence[int],
-    weight: Any = None,
-    bias: Any = None,
-    eps: float = 1e-5,
-    cudnn_enable: bool = True,
-) -> Any:
-    """Normalisation over the last axes."""
-    return nn.layer_norm(input, weight, bias, tuple(range(-len(normalized_shape), 0)), eps)
-
-
-@ROWS.add("native_layer_norm.default")
-def _native_layer_norm(c: Call, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
-    """With mean and reciprocal standard deviation, axes kept."""
-    axes = tuple(range(-len(normalized_shape), 0))
-    wide = cast(input, c.dtypes[1])
-    mean = np.mean(wide, axis=axes, keepdims=True)
-    rstd = 1 / np.sqrt(np.mean(np.square(wide - mean), axis=axes, keepdims=True) + eps)
-    return [layer_norm(c, input, normalized_shape, weight, bias, eps), mean, rstd]
-
-
-@ROWS.add("group_norm.default")
-def _group_norm(
-    c: Call,
-    input: Any,
-    num_groups: int,
-    weight: Any = None,
-    bias: Any = None,
-    eps: float = 1e-5,
-    cudnn_enabled: bool = True,
-) -> Any:
-    return nn.group_norm(input, num_groups, weight, bias, eps)
-
-
-@ROWS.add("rms_norm.default")
-def _rms_norm(
-    c: Call, input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
-) -> Any:
-    return nn.rms_norm(input, weight, tuple(range(-len(normalized_shape), 0)), eps)
-
-
-@ROWS.add("batch_norm.default")
-def _batch_norm(
-    c: Call,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool = True,
-) -> Any:
-    return nn.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)[0]
-
-
-@ROWS.add("_native_batch_norm_legit_functional.default", composite=True)
-def _batch_norm_with_statistics(
-    c: Call,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Any:
-    """The result, the mean and reciprocal deviation of the batch, and the running statistics."""
-    y, mean, var = nn.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-    if not training:
-        return [y, np.zeros(0, np.float32), np.zeros(0, np.float32), mean, var]
-    axes = tuple(axis for axis in range(np.ndim(input)) if axis != 1)
-    wide = cast(input, c.dtypes[1])
-    own = np.mean(wide, axis=axes, keepdims=True)
-    rstd = 1 / np.sqrt(np.mean(np.square(wide - own), axis=axes) + eps)
-    return [y, own.reshape(rstd.shape), rstd, mean, var]
 
 
 @ROWS.add("scaled_dot_product_attention.default")
