@@ -139,7 +139,7 @@ def _select(c: Call, grad_output: Any, input_sizes: Sequence[int], dim: int, ind
     return np.pad(np.expand_dims(grad_output, axis), widths)
 
 
-@ROWS.add("nll_loss_backward.default")
+@ROWS.add("nll_loss_backward.default", "nll_loss2d_backward.default")
 def _nll_loss(
     c: Call,
     grad_output: Any,
@@ -150,12 +150,13 @@ def _nll_loss(
     ignore_index: int,
     total_weight: Any,
 ) -> Any:
-    axis = np.ndim(self) - 1
+    axis = min(np.ndim(self) - 1, 1)
     counted = target != ignore_index
     classes = np.where(counted, target, 0)
     each = cast(counted, c.dtype)
     if weight is not None:
         each = each * np.take(weight, classes)
     scale = grad_output / total_weight if reduction == 1 else grad_output
-    hot = np.expand_dims(classes, axis) == np.arange(self.shape[axis])
+    numbers = np.arange(self.shape[axis]).reshape(tuple(-1 if k == axis else 1 for k in range(np.ndim(self))))
+    hot = np.expand_dims(classes, axis) == numbers
     return np.where(hot, -np.expand_dims(each * scale, axis), cast(0, c.dtype))

@@ -18,4 +18,8 @@ def without_rows() -> dict[Any, Any]:
     from torch._decomp import core_aten_decompositions, decomposition_table
 
     every = {**decomposition_table, **dict(core_aten_decompositions().items())}
-    return {op: found for op, found in every.items() if ROWS.get(str(op)) is None}
+    return {op: found for op, found in every.items() if ROWS.get(str(op)) is None and str(op) not in _KEPT}
+
+
+_KEPT = ("aten.lift.default", "aten.lift_fresh.default")
+"""Marks of constants, which functionalization removes: their decompositions see tensors that are none of a graph."""

@@ -1,4 +1,4 @@
-"""Rows of attention, embeddings, dropout and losses."""
+"""Rows of embeddings, dropout and losses."""
 
 # Arguments of operators are of any type.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -16,26 +16,6 @@ from xdsl_rlx.op_functions import function
 
 REDUCTIONS = ("none", "mean", "sum")
 """Names of the numbers that losses are given."""
-
-
-@ROWS.add("scaled_dot_product_attention.default")
-def attention(
-    c: Call,
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Any:
-    """Attention; a causal mask is aligned at the top left."""
-    dropout = c.next_key() if dropout_p else None
-    return nn.scaled_dot_product_attention(
-        query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, dropout
-    )
 
 
 @ROWS.add("embedding.default")
@@ -81,10 +61,10 @@ def _mse_loss(c: Call, self: Any, target: Any, reduction: int = 1) -> Any:
     return nn.mse_loss(cast(self, c.dtype), cast(target, c.dtype), REDUCTIONS[reduction])
 
 
-@ROWS.add("nll_loss_forward.default")
+@ROWS.add("nll_loss_forward.default", "nll_loss2d_forward.default")
 def nll_loss_forward(c: Call, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
     """The loss, and the sum of the weights of targets that count."""
-    axis = np.ndim(self) - 1
+    axis = min(np.ndim(self) - 1, 1)
     loss = nn.nll_loss(self, target, weight, ignore_index, REDUCTIONS[reduction], axis)
     counted = target != ignore_index
     each = cast(counted, c.dtype)

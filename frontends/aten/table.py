@@ -1,6 +1,7 @@
 """All rows: importing this module fills the table."""
 
 from xdsl_rlx.frontends.aten import (
+    attention,
     backward,
     bags,
     elementwise,
@@ -13,12 +14,14 @@ from xdsl_rlx.frontends.aten import (
     recurrent,
     reductions,
     resampling,
+    scattering,
     shapes,
 )
 from xdsl_rlx.frontends.aten.rows import ROWS
 
 __all__ = [
     "ROWS",
+    "attention",
     "backward",
     "bags",
     "elementwise",
@@ -31,5 +34,6 @@ __all__ = [
     "recurrent",
     "reductions",
     "resampling",
+    "scattering",
     "shapes",
 ]

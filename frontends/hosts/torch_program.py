@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from xdsl_rlx import random
 from xdsl_rlx.compiled_function import CompiledFunction
@@ -36,11 +37,13 @@ class Program:
 
     def __init__(self, module: Any, options: Mapping[str, Any]):
         self._graph = module.graph
-        self._constants = {
-            node.target: walk.constant(_attribute(module, node.target))
-            for node in module.graph.nodes
-            if node.op == "get_attr"
-        }
+        # constants are real tensors, which a mode of fake ones refuses
+        with unset_fake_temporarily():
+            self._constants = {
+                node.target: walk.constant(_attribute(module, node.target))
+                for node in module.graph.nodes
+                if node.op == "get_attr"
+            }
         self._options = dict(options)
         self._functions: OrderedDict[Key, tuple[CompiledFunction, dict[Any, Any]]] = OrderedDict()
         """For each key the function, and the outputs that are sizes, by node."""

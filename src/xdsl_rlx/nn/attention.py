@@ -9,13 +9,16 @@ from math import inf, prod
 from typing import Any
 
 import numpy as np
+from xdsl.ir import SSAValue
 
 from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp, Configuration, configure
 from xdsl_rlx.nn.arguments import check_integer, floating, kind_of
 from xdsl_rlx.nn.dropout import dropout
 from xdsl_rlx.nn.linear import linear
 from xdsl_rlx.op_functions import function
+from xdsl_rlx.tracing import builder_of
 
 
 def _both(mask: Any, other: Any) -> Any:
@@ -35,34 +38,101 @@ def _attended(
     dropout_key: Any,
 ) -> Any:
     """Attention of heads in one of two layouts; a mask and a bias broadcast with `[B, H, Sq, Sk]`."""
-    at, of = (1, 2) if layout == "bshd" else (2, 1)
-    queries, keys, width = q.shape[at], k.shape[at], q.shape[-1]
-    causal = is_causal and mask is None and bias is None and queries == keys and not dropout_p
-    if is_causal and not causal:
-        mask = _both(mask, np.tril(np.ones((1, 1, queries, keys), bool)))
-    if dropout_key is not None and dropout_p:
+    at = 1 if layout == "bshd" else 2
+    drops = dropout_key is not None and dropout_p
+    if drops and is_causal:
+        mask = _both(mask, np.tril(np.ones((1, 1, q.shape[at], k.shape[at]), bool)))
+    if drops:
         if layout == "bshd":
             q, k, v = (np.swapaxes(x, 1, 2) for x in (q, k, v))
         y = _with_dropout(q, k, v, mask, bias, scale, dropout_p, dropout_key)
         return np.swapaxes(y, 1, 2) if layout == "bshd" else y
+    mask, causal = _causal(q.shape[at], k.shape[at], mask, bias, is_causal)
+    operand, chosen = _configuration(q, k, layout, mask, bias, causal, scale)
+    return function("attention")(q, k, v, operand, **chosen)
+
+
+def _configuration(
+    q: Any, k: Any, layout: str, mask: Any, bias: Any, causal: bool, scale: float | None
+) -> tuple[Any, dict[str, Any]]:
+    """The operand of `mir.attention` that is its mask, and its other arguments."""
+    of = 2 if layout == "bshd" else 1
     operand, kind = None, "causal" if causal else None
     if bias is not None:
         operand, kind = (bias if mask is None else np.where(mask, bias, -inf)).astype(q.dtype), "bias"
     elif mask is not None:
         operand, kind = mask, "custom"
     if operand is not None:
-        operand = np.broadcast_to(operand, (*operand.shape[:3], keys))
-    return function("attention")(
-        q,
-        k,
-        v,
-        operand,
-        num_heads=q.shape[of],
-        num_kv_heads=k.shape[of],
-        mask_kind=kind,
-        score_scale=width**-0.5 if scale is None else scale,
-        layout=layout,
-    )
+        operand = np.broadcast_to(operand, (*operand.shape[:3], k.shape[2 if of == 1 else 1]))
+    return operand, {
+        "num_heads": q.shape[of],
+        "num_kv_heads": k.shape[of],
+        "mask_kind": kind,
+        "score_scale": q.shape[-1] ** -0.5 if scale is None else scale,
+        "layout": layout,
+    }
+
+
+def attention_with_logarithms(
+    q: Any, k: Any, v: Any, attn_mask: Any, is_causal: bool, scale: float | None
+) -> tuple[Any, Any]:
+    """
+    Return attention of heads `[B, H, S, D]` as of `scaled_dot_product_attention`, and `log sum exp` of all scores.
+
+    The logarithms `[B, H, S]` and the result are for `attention_gradients`. Keys may have fewer heads than queries.
+    """
+    operands, mask, chosen = _of_heads((q, k, v), attn_mask, is_causal, scale)
+    b = builder_of(q, k, v)
+    assert b is not None
+    made = b.emit(AttentionOp, *operands, mask, chosen)
+    return b.value(made.result), b.value(made.lse)
+
+
+def attention_gradients(
+    q: Any,
+    k: Any,
+    v: Any,
+    out: Any,
+    logarithms: Any,
+    cotangent: Any,
+    attn_mask: Any,
+    is_causal: bool,
+    scale: float | None,
+) -> tuple[Any, ...]:
+    """Return the gradients of q, k and v, from both results of `attention_with_logarithms` on the same arguments."""
+    operands, mask, chosen = _of_heads((q, k, v), attn_mask, is_causal, scale)
+    b = builder_of(q, k, v, out, cotangent)
+    assert b is not None
+    saved = b.operand(out), b.operand(logarithms)
+    made = b.emit(AttentionBackwardOp, operands, mask, saved, b.operand(cotangent), None, chosen)
+    return tuple(b.value(one) for one in made.results[:3])
+
+
+def _of_heads(
+    qkv: tuple[Any, Any, Any], attn_mask: Any, is_causal: bool, scale: float | None
+) -> tuple[tuple[SSAValue, SSAValue, SSAValue], SSAValue | None, Configuration]:
+    """Operands, mask and configuration of `mir.attention` for heads in layout "bhsd"."""
+    q, k, v = qkv
+    b = builder_of(*qkv, attn_mask)
+    assert b is not None
+    if attn_mask is not None:
+        attn_mask = np.reshape(attn_mask, (*(1,) * (4 - np.ndim(attn_mask)), *attn_mask.shape))
+    mask, bias = (attn_mask, None) if attn_mask is None or kind_of(attn_mask) == "b" else (None, attn_mask)
+    mask, causal = _causal(q.shape[2], k.shape[2], mask, bias, is_causal)
+    operand, given = _configuration(q, k, "bhsd", mask, bias, causal, scale)
+    fourth = None if operand is None else b.operand(operand)
+    heads = given["num_heads"], None, given["num_kv_heads"]
+    operands = b.operand(q), b.operand(k), b.operand(v)
+    chosen = configure(operands, fourth, given["layout"], given["mask_kind"], heads, (None, given["score_scale"], None))
+    return operands, fourth, chosen
+
+
+def _causal(queries: int, keys: int, mask: Any, bias: Any, is_causal: bool) -> tuple[Any, bool]:
+    """The mask, and whether the attention is causal beside it: as many keys as queries and no other mask."""
+    causal = is_causal and mask is None and bias is None and queries == keys
+    if is_causal and not causal:
+        mask = _both(mask, np.tril(np.ones((1, 1, queries, keys), bool)))
+    return mask, causal
 
 
 def _with_dropout(q: Any, k: Any, v: Any, mask: Any, bias: Any, scale: float | None, p: float, key: Any) -> Any:
