@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx import nn
+from xdsl_rlx.derivatives import vjp
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
+from xdsl_rlx.frontends.aten.values import numpy_dtype
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.tree_control import scan
 
@@ -124,7 +126,36 @@ def _row(layer: Layer) -> Callable[..., Any]:
     return build
 
 
-for _name, _layer in (("lstm", _lstm), ("gru", _gru), ("rnn_tanh", _tanh), ("rnn_relu", _relu)):
+_LAYERS: dict[str, Layer] = {"lstm": _lstm, "gru": _gru, "rnn_tanh": _tanh, "rnn_relu": _relu}
+
+
+@ROWS.add("recurrent_layer.default", composite=True, namespace="xdsl_rlx")
+def _one_layer(c: Call, x: Any, h: Any, state: Any, *rest: Any) -> Any:
+    """One layer in one direction, as graphs of `torch.compile` have it; see `hosts/torch_recurrent.py`."""
+    *weights, kind, reverse = rest
+    given = np.flip(x, 1) if reverse else x
+    starts = [h] if state is None else [h, state]
+    y, last = _LAYERS[kind](given, starts, [one for one in weights if one is not None])
+    nothing = np.zeros(0, numpy_dtype(c.dtype))
+    return [np.flip(y, 1) if reverse else y, *last, *([] if len(last) > 1 else [nothing])]
+
+
+@ROWS.add("recurrent_layer_backward.default", composite=True, namespace="xdsl_rlx")
+def _one_layer_backward(c: Call, d_out: Any, d_h: Any, d_state: Any, *args: Any) -> Any:
+    given = [one for one in args[:8] if one is not None]
+
+    def of(*xs: Any) -> Any:
+        left = iter(xs)
+        found = _one_layer(c, *(None if one is None else next(left) for one in args[:8]), *args[8:])
+        return tuple(found[: 2 if args[2] is None else 3])
+
+    cotangents = (d_out, d_h) if args[2] is None else (d_out, d_h, d_state)
+    found = iter(vjp(of)(tuple(given), cotangents)[1])
+    nothing = np.zeros(0, numpy_dtype(c.dtype))
+    return [nothing if one is None else next(found) for one in args[:8]]
+
+
+for _name, _layer in _LAYERS.items():
     ROWS.add(f"{_name}.input", composite=True)(_row(_layer))
     ROWS.refuse(
         "packed sequences have lengths that depend on values; pass padded sequences and a mask", f"{_name}.data"

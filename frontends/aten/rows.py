@@ -37,13 +37,13 @@ class Rows:
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
 
-    def add(self, *names: str, composite: bool = False) -> Callable[[BuildT], BuildT]:
+    def add(self, *names: str, composite: bool = False, namespace: str = "aten") -> Callable[[BuildT], BuildT]:
         """Decorator that adds a row for each of these operators, which take the same arguments."""
         status = Status.COMPOSITE if composite else Status.EXACT
 
         def decorate(build: BuildT) -> BuildT:
             for name in names:
-                self._insert(Row(f"aten.{name}", build, status))
+                self._insert(Row(f"{namespace}.{name}", build, status))
             return build
 
         return decorate

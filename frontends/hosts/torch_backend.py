@@ -13,6 +13,7 @@ from typing import Any
 from xdsl_rlx.frontends.aten import table, walk
 from xdsl_rlx.frontends.aten.decompositions import without_rows
 from xdsl_rlx.frontends.hosts.torch_program import Program
+from xdsl_rlx.frontends.hosts.torch_recurrent import with_recurrent_layers
 from xdsl_rlx.frontends.shared.errors import FrontendError, missing_ops
 
 assert table.ROWS
@@ -54,7 +55,7 @@ def xdsl_rlx(graph: Any, example: Sequence[Any], *, options: Mapping[str, Any] |
         partition_fn=partition,
     )
     try:
-        return backend(graph, example)
+        return backend(with_recurrent_layers(graph), example)
     except FrontendError as error:
         if strict or not error.missing:
             raise

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -142,7 +143,7 @@ class ResNet(nn.Module):
         )
         sizes = [width, width, 2 * width, 4 * width, 8 * width]
         blocks: list[nn.Module] = []
-        for n, (before, after) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+        for n, (before, after) in enumerate(pairwise(sizes)):
             blocks += [Residual(before, after, 1 if n == 0 else 2), Residual(after, after, 1)]
         self.blocks = nn.Sequential(*blocks)
         self.pool = nn.AdaptiveAvgPool2d(1)
