@@ -19,6 +19,7 @@ from xdsl_rlx import nn
 from xdsl_rlx.frontends.aten.backward import gradients
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
 from xdsl_rlx.frontends.aten.values import dtype_of
+from xdsl_rlx.nn.pooling import max_and_positions
 from xdsl_rlx.op_functions import function
 
 Sizes = int | Sequence[int]
@@ -67,7 +68,7 @@ def _max_pools(axes: int) -> None:
         dilation: Sizes = 1,
         ceil_mode: bool = False,
     ) -> Any:
-        return list(nn.max_pool(self, *_windows(axes, kernel_size, stride, padding, dilation), ceil_mode, True))
+        return list(max_and_positions(self, *_windows(axes, kernel_size, stride, padding, dilation), ceil_mode))
 
     def backward(
         c: Call,

@@ -128,6 +128,55 @@ def _first_largest(elements: Any, index: Any, counts: tuple[int, ...], return_in
     return largest, found.reshape(*lead, *counts)
 
 
+_MOST_TAPS = 64
+"""Elements of a window up to which the position of the largest is found by one comparison after the other."""
+
+
+def _largest_by_taps(x: Any, at: Windows) -> tuple[Any, Any]:
+    """
+    The largest element of each window and its flat index, in one pass: the taps are strided slices.
+
+    Of equal elements it is the first. A window of `-inf` has the index of its first element inside of the image.
+    """
+    axes = len(at.size)
+    lead = np.ndim(x) - axes
+    steps = [prod(at.size[axis + 1 :]) for axis in range(axes)]
+    widths = [(p, max(after, 0)) for p, after in zip(at.padding, at.after, strict=True)]
+    padded = function("pad")(x, (*[(0, 0)] * lead, *widths), constant_values=-inf) if any(map(any, widths)) else x
+    start, first = [], []
+    for axis, (s, p, d, count) in enumerate(zip(at.stride, at.padding, at.dilation, at.counts, strict=True)):
+        along = tuple(-1 if i == axis else 1 for i in range(axes))
+        begins = np.arange(count) * s - p
+        start.append((begins * steps[axis]).reshape(along))
+        first.append((-(-np.maximum(-begins, 0) // d) * d * steps[axis]).reshape(along))
+    best: Any = None
+    # as narrow as the elements, for vectors of as many lanes
+    offset: Any = np.asarray(sum(first), np.int32)
+    for tap in np.ndindex(*at.kernel):
+        shifts = [k * d for k, d in zip(tap, at.dilation, strict=True)]
+        spans = [
+            slice(k, k + (count - 1) * s + 1, s) for k, count, s in zip(shifts, at.counts, at.stride, strict=True)
+        ]
+        element = padded[(*[slice(None)] * lead, *spans)]
+        better = (element > (-inf if best is None else best)) | (element != element)
+        best = element if best is None else np.where(better, element, best)
+        offset = np.where(better, np.int32(sum(k * n for k, n in zip(shifts, steps, strict=True))), offset)
+    offset = offset.astype(np.int64)
+    for one in start:
+        offset = offset + one
+    return best, offset
+
+
+def max_and_positions(
+    x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Any, Any]:
+    """`max_pool` with `return_indices`, in one pass over windows that are small; its gradient takes several."""
+    at = _windows("max_pool", x, kernel_size, stride, padding, dilation, ceil_mode)
+    if prod(at.kernel) > _MOST_TAPS:
+        return _first_largest(*_taken(x, at), at.counts, True)
+    return _largest_by_taps(x, at)
+
+
 @composite
 def max_pool(
     x: Any,
@@ -148,6 +197,9 @@ def max_pool(
     """
     x = floating(x)
     at = _windows("max_pool", x, kernel_size, stride, padding, dilation, ceil_mode)
+    if return_indices and prod(at.kernel) <= _MOST_TAPS:
+        largest, found = _largest_by_taps(function("stop_gradient")(x), at)
+        return max_pool(x, kernel_size, stride, padding, dilation, ceil_mode), found
     if return_indices or max(at.dilation) > 1:
         return _first_largest(*_taken(x, at), at.counts, return_indices)
     return _reduced(x, "max", at, -inf)
