@@ -16,6 +16,8 @@ from xdsl_rlx.frontends.aten import (
     resampling,
     scattering,
     shapes,
+    sorting,
+    updates,
 )
 from xdsl_rlx.frontends.aten.rows import ROWS
 
@@ -36,4 +38,6 @@ __all__ = [
     "resampling",
     "scattering",
     "shapes",
+    "sorting",
+    "updates",
 ]

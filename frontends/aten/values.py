@@ -18,6 +18,7 @@ import numpy as np
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.dialects.shapes import DTYPES
+from xdsl_rlx.op_functions import function
 
 _CATEGORIES = (
     ("i1",),
@@ -60,7 +61,7 @@ def cast(x: Any, dtype: str) -> Any:
             return x != 0
         if category(dtype_of(x)) == 3 and category(dtype) < 3:
             x = x.real
-        return x.astype(dtype)
+        return x.astype(numpy_dtype(dtype))
     array = np.asarray(x)
     target = numpy_dtype(dtype)
     if np.iscomplexobj(array) and category(dtype) < 3:
@@ -125,8 +126,15 @@ def alike(floating: str, *xs: Any) -> tuple[list[Any], str]:
     return [cast(x, dtype) for x in xs], dtype
 
 
+def traced(x: Any) -> Any:
+    """The tensor as a value of the graph that is traced, if it is a constant."""
+    return x if isinstance(x, Value) else function("constant")(np.asarray(x))
+
+
 def axes_of(dim: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
-    """Axes as numbers from 0; None and the empty list stand for all."""
+    """Axes as numbers from 0; None and the empty list stand for all. A tensor without axes takes any numbers."""
     if dim is None or (not isinstance(dim, int) and not len(dim)):
         return tuple(range(rank))
-    return tuple(one % max(rank, 1) for one in ([dim] if isinstance(dim, int) else dim))
+    if not rank:
+        return ()
+    return tuple(one % rank for one in ([dim] if isinstance(dim, int) else dim))

@@ -128,7 +128,7 @@ class Program:
             key = arrays[-1] if self._is_random else None
             found = walk.run(self._graph, values, self._constants, _keys(key), self._computed)
             known = zip(self._computed, found, strict=True)
-            found_sizes.update({node: one for node, one in known if isinstance(one, int | float)})
+            found_sizes.update({node: one for node, one in known if type(one) in (bool, int, float)})
             return tuple(
                 one if order is None else np.transpose(one, order)
                 for node, one, order in zip(self._computed, found, self._orders, strict=True)
