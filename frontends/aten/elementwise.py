@@ -17,7 +17,6 @@ from xdsl_rlx.frontends.aten.values import alike, cast, category
 from xdsl_rlx.op_functions import function
 
 _UNARY: dict[str, Callable[[Any], Any]] = {
-    "abs": abs,
     "acos": np.arccos,
     "acosh": np.arccosh,
     "asin": np.arcsin,
@@ -298,7 +297,7 @@ def _isinf(c: Call, self: Any) -> Any:
     return abs(cast(self, c.floating)) == np.inf if category(str(self.dtype)) < 2 else abs(self) == np.inf
 
 
-@ROWS.add("sign.default", "sgn.default")
+@ROWS.add("sign.default")
 def _sign(c: Call, self: Any) -> Any:
     return self if c.dtype == "i1" else np.sign(self)
 

@@ -59,7 +59,12 @@ def _is_on_sizes(target: Any) -> bool:
 def _is_dropped(node: Any) -> bool:
     """Whether a node only checks what is known when the graph is made."""
     name = _name(node.target)
-    return name.startswith(("aten._assert", "aten.sym_constrain", "aten._check"))
+    return name.startswith(("aten._assert", "aten.sym_constrain", "aten._check", "aten._linalg_check"))
+
+
+def checks(node: Any) -> bool:
+    """Whether a node only checks what an operator of `torch.linalg` found: it takes a token, and passes it on."""
+    return _name(node.target) == "with_effects" and _name(node.args[1]).startswith("aten._linalg_check")
 
 
 def missing(graph: Any) -> list[Missing]:
@@ -67,7 +72,9 @@ def missing(graph: Any) -> list[Missing]:
     counts: Counter[str] = Counter()
     first: dict[str, str] = {}
     for node in graph.nodes:
-        if node.op != "call_function" or _is_on_sizes(node.target) or _is_dropped(node):
+        if node.op != "call_function" or _is_on_sizes(node.target):
+            continue
+        if _is_dropped(node) or checks(node):
             continue
         name = _name(node.target)
         row = ROWS.get(name)
@@ -142,6 +149,8 @@ class _Walk:
                 self.values[node] = next(given)
             elif node.op == "get_attr":
                 self.values[node] = constant(self.constants[node.target])
+            elif node.op == "call_function" and checks(node):
+                self.values[node] = [self._argument(node.args[0])]
             elif node.op == "call_function" and not _is_dropped(node):
                 self.values[node] = self._called(node)
             elif node.op == "output":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class Program:
         self._functions: OrderedDict[Key, tuple[CompiledFunction, dict[Any, Any]]] = OrderedDict()
         """For each key the function, and the outputs that are sizes, by node."""
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
-        self._sizes = [n for n, node in enumerate(placeholders) if not hasattr(node.meta.get("val"), "dtype")]
+        self._sizes = [n for n, node in enumerate(placeholders) if not _is_tensor(node)]
         self._tensors = [n for n in range(len(placeholders)) if n not in self._sizes]
         self._is_random = any(_draws(node) for node in module.graph.nodes)
         self._given = {node: n for n, node in enumerate(placeholders)}
@@ -128,7 +129,7 @@ class Program:
             key = arrays[-1] if self._is_random else None
             found = walk.run(self._graph, values, self._constants, _keys(key), self._computed)
             known = zip(self._computed, found, strict=True)
-            found_sizes.update({node: one for node, one in known if type(one) in (bool, int, float)})
+            found_sizes.update({node: one for node, one in known if type(one) in (bool, int, float, NoneType)})
             return tuple(
                 one if order is None else np.transpose(one, order)
                 for node, one, order in zip(self._computed, found, self._orders, strict=True)
@@ -140,6 +141,13 @@ class Program:
 
 def _inverse(order: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(range(len(order)), key=lambda axis: order[axis]))
+
+
+def _is_tensor(node: Any) -> bool:
+    """Whether an argument is a tensor: others are sizes, and tokens of the order of checks, which are None."""
+    return hasattr(node.meta.get("val"), "dtype") and not any(
+        walk.checks(user) and user.args[0] is node for user in node.users if user.op == "call_function"
+    )
 
 
 def _attribute(module: Any, name: str) -> Any:
