@@ -6,7 +6,8 @@ loss, its gradients and plain gradient descent, in f32. The ways take turns; the
 
 `--threads N` sets the threads of PyTorch and of the programs. `--only WORD` takes the models that have it in their
 names.
-`--cold` measures the first step instead, in a new process with empty caches. `--json FILE` writes the numbers.
+`--cpu-time` counts the time of all threads of this process instead of wall time: on a busy machine, wall time says
+little. `--cold` measures the first step instead, in a new process with empty caches. `--json FILE` writes the numbers.
 """
 
 # Models and trees of any type.
@@ -119,7 +120,7 @@ def _whole_step(model: Any, batch: list[Any], threads: int) -> Callable[[], floa
     return lambda: float(compiled(imported.params, imported.buffers, *arrays)[0])
 
 
-def _timed(steps: dict[str, Callable[[], float]]) -> dict[str, float]:
+def _timed(steps: dict[str, Callable[[], float]], clock: Callable[[], float]) -> dict[str, float]:
     best = dict.fromkeys(steps, math.inf)
     for step in steps.values():
         step()
@@ -128,9 +129,9 @@ def _timed(steps: dict[str, Callable[[], float]]) -> dict[str, float]:
         if turn >= LEAST_TURNS and time.perf_counter() - begin > ROW_SECONDS:
             break
         for way, step in steps.items():
-            start = time.perf_counter()
+            start = clock()
             step()
-            best[way] = min(best[way], time.perf_counter() - start)
+            best[way] = min(best[way], clock() - start)
     return best
 
 
@@ -159,6 +160,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--cold", action="store_true")
+    parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--first", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -177,7 +179,8 @@ def main() -> None:
             found = {way: _first(name, way, options.threads) for way in WAYS[1:]}
         else:
             torch._dynamo.reset()
-            found = _timed({way: _step_of(way, case, options.threads) for way in WAYS})
+            clock = time.process_time if options.cpu_time else time.perf_counter
+            found = _timed({way: _step_of(way, case, options.threads) for way in WAYS}, clock)
         peer = min(found[way] for way in ("eager", "inductor") if way in found)
         ratios = {way: found[way] / peer for way in ("backend", "from_torch")}
         lines.append({"name": name, "ratios": ratios, **found})

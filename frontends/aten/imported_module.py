@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import sysconfig
+import traceback
 from collections import Counter
 from collections.abc import Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
@@ -138,11 +140,7 @@ class ImportedModule:
             try:
                 program = torch.export.export(self.module, example, named)
             except Exception as error:
-                raise FrontendError(
-                    f"{name}: torch.export cannot capture the module: {_first_lines(error)}\nWhat depends on the "
-                    "values of tensors, such as a branch or the length of a loop, cannot be exported: use torch.where, "
-                    "torch.cond, or a fixed number of iterations"
-                ) from error
+                raise FrontendError(_not_captured(name, error)) from error
             program = program.run_decompositions(without_rows())
         if found := walk.missing(program.graph):
             raise missing_ops(name, found, "Replace them in the model, or take that part out of it.")
@@ -238,9 +236,14 @@ def _memory(x: Any, name: str) -> np.ndarray[Any, Any]:
 def _check_names(what: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise FrontendError(f"{what}: expected a dict of arrays by name, got {shown(given)}")
-    for name in known:
+    for name, array in known.items():
         if name not in given:
             raise FrontendError(f"{what}: '{name}' is missing; pass all of .{what}, or a dict with its names")
+        if np.shape(given[name]) != array.shape:
+            raise FrontendError(
+                f"{what}: '{name}': expected shape {list(array.shape)}, as the module has it, got "
+                f"{list(np.shape(given[name]))}"
+            )
     for name in given:
         if name not in known:
             raise FrontendError(f"{what}: the module has no '{name}'; its names are those of .{what}")
@@ -317,5 +320,25 @@ def _plain(tree: Tree) -> Tree:
     return tree
 
 
-def _first_lines(error: Exception, count: int = 6) -> str:
-    return "\n".join(str(error).strip().splitlines()[:count])
+_BY_VALUES = ("data-dependent", "unbacked", "Unbacked")
+"""Words of messages about what depends on the values of tensors."""
+
+
+def _not_captured(name: str, error: Exception) -> str:
+    """Why a module cannot be exported, where in its source, and what to do."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if not _is_of_libraries(one.filename)]
+    place = f", at {frames[-1].filename}:{frames[-1].lineno}, {frames[-1].line}" if frames else ""
+    lines = [line for line in str(error).strip().splitlines() if line.strip()] or [type(error).__name__]
+    message = f"{name}: torch.export cannot capture the module{place}: {lines[0]}"
+    if any(word in str(error) for word in _BY_VALUES):
+        message += (
+            "\nA branch, a shape or the length of a loop depends on the values of tensors: use torch.where, torch.cond "
+            "or a fixed number of iterations, or leave that part out of the module"
+        )
+    return message
+
+
+def _is_of_libraries(filename: str) -> bool:
+    if filename.startswith(("<", sysconfig.get_path("stdlib"))):
+        return True
+    return any(f"/{package}/" in filename for package in ("torch", "xdsl_rlx", "frontends"))
