@@ -29,16 +29,15 @@ def _by_factors() -> dict[Any, Any]:
     """
     Decompositions of determinants and of solving, which return factors that their gradients read.
 
-    As in PyTorch the factors are those of the transpose where a matrix is contiguous.
+    As in PyTorch the factors of determinants are those of the transpose where a matrix is contiguous.
     """
     import torch
 
     aten = torch.ops.aten
 
-    def factors(a: Any) -> tuple[Any, Any, Any, bool]:
+    def factors(a: Any) -> tuple[Any, Any]:
         transposed = a.is_contiguous() and not a.is_complex()
-        lu, pivots, info = aten.linalg_lu_factor_ex(a.mT if transposed else a)
-        return lu, pivots, info, transposed
+        return aten.linalg_lu_factor_ex(a.mT if transposed else a)[:2]
 
     def sign(pivots: Any, dtype: Any) -> Any:
         numbers = torch.arange(1, pivots.shape[-1] + 1, dtype=pivots.dtype, device=pivots.device)
@@ -46,19 +45,20 @@ def _by_factors() -> dict[Any, Any]:
         return (1 - 2 * (swaps % 2)).to(dtype)
 
     def det(a: Any) -> tuple[Any, ...]:
-        lu, pivots, _, _ = factors(a)
+        lu, pivots = factors(a)
         return sign(pivots, a.dtype) * lu.diagonal(0, -2, -1).prod(-1), lu, pivots
 
     def slogdet(a: Any) -> tuple[Any, ...]:
-        lu, pivots, _, _ = factors(a)
+        lu, pivots = factors(a)
         diagonal = lu.diagonal(0, -2, -1)
         return sign(pivots, a.dtype) * diagonal.sgn().prod(-1), diagonal.abs().log().sum(-1), lu, pivots
 
     def solve_ex(a: Any, b: Any, *, left: bool = True, check_errors: bool = False) -> tuple[Any, ...]:
-        lu, pivots, info, transposed = factors(a)
+        # the gradient reads the factors of the matrix itself
+        lu, pivots, info = aten.linalg_lu_factor_ex(a)
         is_vector = b.dim() == 1 or (a.dim() - 1 == b.dim() and tuple(b.shape) == tuple(a.shape[:-1]))
         columns = b.unsqueeze(-1) if is_vector else b
-        found = aten.linalg_lu_solve(lu, pivots, columns, left=left, adjoint=transposed)
+        found = aten.linalg_lu_solve(lu, pivots, columns, left=left)
         return found.squeeze(-1) if is_vector else found, lu, pivots, info
 
     return {

@@ -48,7 +48,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "rsqrt": lambda x: function("rsqrt")(x),
     "selu": nn.selu,
     "sigmoid": nn.sigmoid,
-    "silu": nn.silu,
+    "silu": lambda x: x / (1 + np.exp(-x)) if category(str(x.dtype)) == 3 else nn.silu(x),
     "sin": np.sin,
     "sinh": np.sinh,
     "special_bessel_j0": special.j0,

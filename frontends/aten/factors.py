@@ -99,17 +99,18 @@ def _triangular_solve(
     return [function("triangular_solve")(a, b, not upper, transpose, unitriangular), a]
 
 
-def _square(name: str, a: Any) -> None:
-    if a.shape[-1] != a.shape[-2]:
-        raise NotImplementedError(f"{name} of matrices that are not square")
-
-
 @ROWS.add("linalg_lu_factor_ex.default")
 def _lu_factor_ex(c: Call, A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """`mir.lu` factors the transpose, and returns its factors transposed."""
-    _square("the LU factorisation", A)
-    packed, pivots = function("lu")(_transposed(A))
-    packed = _transposed(packed)
+    """
+    `mir.lu` factors the transpose, and returns its factors transposed.
+
+    Of a matrix that is not square it factors the one that zeros make square: those are never swapped with others.
+    """
+    m, n = A.shape[-2:]
+    k = max(m, n)
+    square = A if m == n else np.pad(A, [(0, 0)] * (np.ndim(A) - 2) + [(0, k - m), (0, k - n)])
+    packed, pivots = function("lu")(_transposed(square))
+    packed, pivots = _transposed(packed)[..., :m, :n], pivots[..., : min(m, n)]
     return [packed, pivots.astype(np.int32), _failed(packed)]
 
 
@@ -183,9 +184,19 @@ def _svd(c: Call, A: Any, full_matrices: bool = False, compute_uv: bool = True, 
     if not compute_uv:
         return [nothing, np.linalg.svd(A, full_matrices=False, compute_uv=False), nothing]
     m, n = A.shape[-2:]
-    if full_matrices and m != n:
-        raise NotImplementedError("singular vectors that belong to no value: pass full_matrices=False")
-    return list(np.linalg.svd(A, full_matrices=False))
+    u, values, vt = np.linalg.svd(A, full_matrices=False)
+    if full_matrices and m > n:
+        u = _completed(u)
+    if full_matrices and m < n:
+        vt = _transposed(_completed(_transposed(vt)))
+    return [u, values, vt]
+
+
+def _completed(q: Any) -> Any:
+    """Orthonormal columns with others behind them, up to as many as there are rows."""
+    m = q.shape[-2]
+    eye = np.broadcast_to(cast(np.eye(m), dtype_of(q)), (*q.shape[:-2], m, m))
+    return np.linalg.qr(np.concatenate([q, eye], -1))[0]
 
 
 @ROWS.add("_linalg_eigh.default")

@@ -24,7 +24,7 @@ def _gather(c: Call, self: Any, dim: int, index: Any, *, sparse_grad: bool = Fal
 
 @ROWS.add("index_select.default")
 def _index_select(c: Call, self: Any, dim: int, index: Any) -> Any:
-    return np.take(self, index, dim) if np.ndim(self) else self.reshape(index.shape)
+    return np.take(self, index.reshape(-1), dim) if np.ndim(self) else self
 
 
 @ROWS.add("index.Tensor")

@@ -12,7 +12,7 @@ import numpy as np
 
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
-from xdsl_rlx.frontends.aten.values import cast, category, dtype_of, numpy_dtype
+from xdsl_rlx.frontends.aten.values import cast, category, dtype_of, numpy_dtype, traced
 from xdsl_rlx.op_functions import function
 
 _REDUCTIONS = {
@@ -141,7 +141,10 @@ def _index_fill(c: Call, self: Any, dim: int, index: Any, value: Any) -> Any:
 def _index_reduce(
     c: Call, self: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
-    return _reduced(self, _one_axis(self, dim, index), source, reduce, include_self)
+    at, new = np.reshape(index, (-1,)), traced(source)
+    if not np.ndim(self):
+        return _reduced(np.reshape(self, (1,)), (at,), new.reshape(-1), reduce, include_self).reshape(())
+    return _reduced(self, _one_axis(self, dim, at), new, reduce, include_self)
 
 
 @ROWS.add("index_put.default", "_unsafe_index_put.default")

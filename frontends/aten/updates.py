@@ -19,12 +19,10 @@ _BY_DATA = "the shape of its result, or what it reads, depends on concrete value
 ROWS.refuse(
     f"{_BY_DATA}; torch.where(mask, x, other) keeps the shape",
     "masked_select.default",
-    "masked_scatter.default",
 )
 ROWS.refuse(
     _BY_DATA,
     "nonzero.default",
-    "nonzero_static.default",
     "_unique2.default",
     "unique_dim.default",
     "unique_consecutive.default",
@@ -34,12 +32,20 @@ ROWS.refuse(
     "_local_scalar_dense.default",
     "item.default",
     "equal.default",
+    "allclose.default",
+)
+ROWS.refuse("tensors are dense here; write it with index_add or scatter_reduce", "_to_sparse.default")
+ROWS.refuse("the seed and the order of PyTorch's own hash are not reproduced", "hash_tensor.default")
+ROWS.refuse(
+    "its regions are drawn by a sequence of its own; torch.nn.functional.max_pool2d has fixed ones",
+    "fractional_max_pool2d.default",
+    "fractional_max_pool3d.default",
 )
 ROWS.refuse(
-    "it reads memory by strides; write it with views, unfold or indexing",
-    "as_strided.default",
-    "as_strided_scatter.default",
+    "lengths of segments depend on values; write it with scatter_reduce or index_add",
+    "segment_reduce.default",
 )
+ROWS.refuse("memory is not made longer in place; write it with torch.cat", "resize.default", "resize_as.default")
 
 
 @ROWS.add("put.default")

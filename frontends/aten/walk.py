@@ -67,26 +67,43 @@ def checks(node: Any) -> bool:
     return _name(node.target) == "with_effects" and _name(node.args[1]).startswith("aten._linalg_check")
 
 
+_BY_STRIDES = ("aten.as_strided.default", "aten.as_strided_copy.default", "aten.as_strided_scatter.default")
+
+
+def _reason(node: Any) -> str | None:
+    """Why an operator is not translated; None if it is."""
+    row = ROWS.get(_name(node.target))
+    if row is None:
+        return "has no translation"
+    if row.status is Status.REFUSED:
+        return row.reason
+    if row.name in _BY_STRIDES and not _has_own_memory(node.args[0].meta.get("val")):
+        return "it reads memory that is not the tensor's own; write it with views, unfold or indexing"
+    return None
+
+
+def _has_own_memory(val: Any) -> bool:
+    """Whether a tensor is contiguous, and fills its memory: places in memory are those of elements in order."""
+    if not hasattr(val, "untyped_storage"):
+        return False
+    size = val.untyped_storage().nbytes() // val.element_size()
+    return bool(val.is_contiguous() and val.storage_offset() == 0 and size == val.numel())
+
+
 def missing(graph: Any) -> list[Missing]:
     """Return the operators of a graph that have no row, with counts and first locations."""
     counts: Counter[str] = Counter()
-    first: dict[str, str] = {}
+    first: dict[str, tuple[str, str]] = {}
     for node in graph.nodes:
         if node.op != "call_function" or _is_on_sizes(node.target):
             continue
         if _is_dropped(node) or checks(node):
             continue
         name = _name(node.target)
-        row = ROWS.get(name)
-        if row is None or row.status is Status.REFUSED:
+        if (reason := _reason(node)) is not None:
             counts[name] += 1
-            first.setdefault(name, location(node))
-
-    def reason(name: str) -> str:
-        row = ROWS.get(name)
-        return "has no translation" if row is None else row.reason
-
-    return [Missing(name, count, first[name], reason(name)) for name, count in counts.most_common()]
+            first.setdefault(name, (location(node), reason))
+    return [Missing(name, count, *first[name]) for name, count in counts.most_common()]
 
 
 def fired(graph: Any) -> Counter[tuple[str, str]]:
