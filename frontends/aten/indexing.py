@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
+from xdsl_rlx.frontends.aten.scattering import rows_of
 
 
 @ROWS.add("gather.default")
 def _gather(c: Call, self: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     if not np.ndim(self):
         return np.broadcast_to(self, index.shape)
+    if (rows := rows_of(self, dim, index)) is not None:
+        return np.take(self, rows, dim)
     # axes of the index may be shorter than those of the tensor
     cut = tuple(slice(None) if axis == dim % np.ndim(self) else slice(0, n) for axis, n in enumerate(index.shape))
     return np.take_along_axis(self[cut], index, dim)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
 from xdsl_rlx.frontends.aten.values import cast, category, dtype_of, numpy_dtype, traced
@@ -32,8 +33,26 @@ def _value(x: Any) -> Value:
     return x if isinstance(x, Value) else function("constant")(np.asarray(x))
 
 
+def rows_of(x: Any, dim: int, index: Any) -> Any:
+    """
+    The index `[n]` of whole rows along `dim` that an index of all axes stands for, or None.
+
+    It is one that was expanded along all other axes, which have the length of the tensor's there.
+    """
+    if not isinstance(index, Value) or not isinstance(index.ssa.owner, ExpandOp):
+        return None
+    before, dim = index.b.value(index.ssa.owner.operand), dim % np.ndim(x)
+    lengths = (1,) * (index.rank - before.rank) + before.shape
+    others = [axis for axis in range(index.rank) if axis != dim]
+    if any(lengths[axis] != 1 or index.shape[axis] != x.shape[axis] for axis in others):
+        return None
+    return None if lengths[dim] != index.shape[dim] else before.reshape((index.shape[dim],))
+
+
 def _along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
     """The index of all axes for one along `dim`, which has an axis for each of the tensor's."""
+    if (rows := rows_of(x, dim, index)) is not None:
+        return _one_axis(x, dim, rows)
     rank = np.ndim(x)
     axes = [
         np.arange(n).reshape(tuple(-1 if k == axis else 1 for k in range(rank))) for axis, n in enumerate(index.shape)
@@ -66,14 +85,15 @@ def _reduced(x: Any, at: Any, source: Any, reduce: str, include_self: bool) -> A
     """The tensor with elements of the source combined into those at the index."""
     dtype = dtype_of(x)
     start = _value(x)
+    ones = np.ones(np.shape(source), np.int64)
+    added = function("full")(tuple(x.shape), 0, "i64").at[at].add(ones)
     if not include_self:
-        start = start.at[at].set(cast(_identity(reduce, dtype), dtype))
+        # not by `set`, which sorts the index to find the last of several
+        start = np.where(added > 0, cast(_identity(reduce, dtype), dtype), start)
     found = getattr(start.at[at], _REDUCTIONS[reduce])(cast(source, dtype))
     if reduce != "mean":
         return found
-    ones = np.ones(np.shape(source), np.int64)
-    count = function("full")(tuple(x.shape), 1 if include_self else 0, "i64").at[at].add(ones)
-    count = np.maximum(count, 1)
+    count = np.maximum(added + 1 if include_self else added, 1)
     return cast(found // count, dtype) if category(dtype) == 1 else found / cast(count, dtype)
 
 
