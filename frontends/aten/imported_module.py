@@ -113,7 +113,8 @@ class ImportedModule:
         exported = self._export(inputs, kwargs)
         leaves = iter(_leaves((tuple(inputs), kwargs)))
         given = {"param": params, "buffer": buffers, "constant": exported.constants}
-        values = [next(leaves) if kind == "input" else given[kind][name] for kind, name in exported.sources]
+        found = [next(leaves) if kind == "input" else given[kind][name] for kind, name in exported.sources]
+        values = [_array(one) for one in found]
         found = walk.run(exported.graph, values, exported.constants, _keys(key, type(self.module).__name__))
         new = dict(zip(exported.mutated, found, strict=False))
         outputs = exported.results.unflatten(found[len(exported.mutated) :])
@@ -137,10 +138,13 @@ class ImportedModule:
         name = type(self.module).__name__
         example, named = _mapped(torch, (tuple(args), dict(kwargs)))
         with _mode(self.module, self._train):
+            hook = self.module.register_forward_hook(lambda module, args, output: _without_objects(output))
             try:
                 program = torch.export.export(self.module, example, named)
             except Exception as error:
                 raise FrontendError(_not_captured(name, error)) from error
+            finally:
+                hook.remove()
             program = program.run_decompositions(without_rows())
         if found := walk.missing(program.graph):
             raise missing_ops(name, found, "Replace them in the model, or take that part out of it.")
@@ -177,7 +181,7 @@ def from_torch(
     `example` and `kwargs` are arguments of the module: tensors or arrays, whose values do not matter. The module is
     exported in training mode, or with `train=False` for inference. Its parameters and buffers are read and written in
     place; see `ImportedModule`. With `dynamic=False`, inputs of other shapes are an error; by default the module is
-    exported again for them.
+    exported again for them. Entries of a dict of outputs that are no tensors, such as a cache, are left out.
 
     ```python
     model = rlx.from_torch(net, x)
@@ -307,6 +311,23 @@ def _keys(key: Any, name: str) -> Any:
         return random.fold_in(key, next(number))
 
     return next_key
+
+
+def _array(x: Any) -> Any:
+    """A tensor of torch that a traced function has got hold of, as an array; anything else as it is."""
+    return walk.constant(x) if hasattr(x, "detach") else x
+
+
+def _without_objects(output: Any) -> Any:
+    """The output of a module without entries that torch cannot take apart, such as a cache of keys and values."""
+    if not isinstance(output, Mapping):
+        return output
+    known = {name: one for name, one in output.items() if all(map(_is_plain, _leaves(one)))}
+    return output if len(known) == len(output) else known
+
+
+def _is_plain(leaf: Any) -> bool:
+    return leaf is None or isinstance(leaf, bool | int | float | complex | str) or hasattr(leaf, "detach")
 
 
 def _plain(tree: Tree) -> Tree:
