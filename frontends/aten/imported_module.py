@@ -138,7 +138,7 @@ class ImportedModule:
         name = type(self.module).__name__
         example, named = _mapped(torch, (tuple(args), dict(kwargs)))
         with _mode(self.module, self._train):
-            hook = self.module.register_forward_hook(lambda module, args, output: _without_objects(output))
+            hook = self.module.register_forward_hook(_without_objects)
             try:
                 program = torch.export.export(self.module, example, named)
             except Exception as error:
@@ -318,8 +318,8 @@ def _array(x: Any) -> Any:
     return walk.constant(x) if hasattr(x, "detach") else x
 
 
-def _without_objects(output: Any) -> Any:
-    """The output of a module without entries that torch cannot take apart, such as a cache of keys and values."""
+def _without_objects(module: Any, args: Any, output: Any) -> Any:
+    """A hook that leaves entries out of the output that torch cannot take apart, such as a cache of keys."""
     if not isinstance(output, Mapping):
         return output
     known = {name: one for name, one in output.items() if all(map(_is_plain, _leaves(one)))}

@@ -5,11 +5,12 @@ Max pools return the positions of the elements, as PyTorch saves them: their gra
 
 # Arguments of operators are of any type.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 # pyright: reportUnknownParameterType=false
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -31,7 +32,7 @@ def _per_axis(x: Sizes, axes: int) -> list[int]:
     return given * axes if len(given) == 1 else given
 
 
-def _windows(axes: int, kernel: Sizes, stride: Sizes, *others: Sizes) -> list[list[int]]:
+def _windows(axes: int, kernel: Sizes, stride: Sizes, *others: Sizes) -> Any:
     """Kernel, stride (by default the kernel) and other arguments, one number for each axis."""
     sizes = _per_axis(kernel, axes)
     steps = sizes if not isinstance(stride, int) and not len(stride) else _per_axis(stride, axes)
@@ -57,7 +58,8 @@ def _max_pools(axes: int) -> None:
         dilation: Sizes = 1,
         ceil_mode: bool = False,
     ) -> Any:
-        return nn.max_pool(self, *_windows(axes, kernel_size, stride, padding, dilation), ceil_mode)
+        kernel, steps, pads, apart = _windows(axes, kernel_size, stride, padding, dilation)
+        return nn.max_pool(self, kernel, steps, pads, apart, ceil_mode)
 
     def with_indices(
         c: Call,
@@ -68,7 +70,8 @@ def _max_pools(axes: int) -> None:
         dilation: Sizes = 1,
         ceil_mode: bool = False,
     ) -> Any:
-        return list(max_and_positions(self, *_windows(axes, kernel_size, stride, padding, dilation), ceil_mode))
+        kernel, steps, pads, apart = _windows(axes, kernel_size, stride, padding, dilation)
+        return list(max_and_positions(self, kernel, steps, pads, apart, ceil_mode))
 
     def backward(
         c: Call,
@@ -100,8 +103,8 @@ def _avg_pools(axes: int) -> None:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Any:
-        windows = _windows(axes, kernel_size, stride, padding)
-        return nn.avg_pool(self, *windows, ceil_mode, count_include_pad, divisor_override)
+        kernel, steps, pads = _windows(axes, kernel_size, stride, padding)
+        return nn.avg_pool(self, kernel, steps, pads, ceil_mode, count_include_pad, divisor_override)
 
     def backward(c: Call, grad_output: Any, self: Any, *args: Any) -> Any:
         return gradients(lambda x: values(c, x, *args), (self,), grad_output)[0]
@@ -133,16 +136,7 @@ def _adaptive_pools(axes: int) -> None:
         ROWS.add(f"adaptive_max_pool{axes}d_backward.default")(largest_backward)
 
 
-def _unpools(axes: int) -> Callable[..., Any]:
-    def build(c: Call, self: Any, indices: Any, output_size: Sequence[int], *_: Any) -> Any:
-        return nn.max_unpool(self, indices, tuple(output_size))
-
-    return build
-
-
 for _axes in (1, 2, 3):
     _max_pools(_axes)
     _avg_pools(_axes)
     _adaptive_pools(_axes)
-    if _axes > 1:
-        ROWS.add(f"max_unpool{_axes}d.default")(_unpools(_axes))

@@ -2,10 +2,12 @@
 
 # Arguments of operators are of any type.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import floor
 from typing import Any
 
 from xdsl_rlx import nn
@@ -34,8 +36,11 @@ _MODES = {
 def _rows_of(name: str, mode: str, has_corners: bool) -> None:
     antialias = name.endswith("_aa")
 
-    def resampled(x: Any, size: Sequence[int] | None, corners: bool, scales: Sequence[float | None] | None) -> Any:
+    def resampled(x: Any, size: Sequence[int] | None, corners: bool, scales: Any) -> Any:
         if scales and None not in scales:
+            found = [floor(n * factor) for n, factor in zip(x.shape[2:], scales, strict=True)]
+            if size and found != list(size):
+                raise NotImplementedError(f"scales {list(scales)} give the size {found}, not {list(size)}")
             return nn.interpolate(x, None, list(scales), mode, corners, False, antialias)
         return nn.interpolate(x, list(size or ()), None, mode, corners, False, antialias)
 
@@ -64,16 +69,26 @@ for _name, (_mode, _has_corners) in _MODES.items():
     _rows_of(_name, _mode, _has_corners)
 
 
+def _bordered(x: Any, padding: Sequence[int], mode: str) -> Any:
+    """Padding by a mode; negative numbers cut elements off afterwards."""
+    y = nn.pad(x, [max(one, 0) for one in padding], mode)
+    if min(padding) >= 0:
+        return y
+    pairs = [(padding[k], padding[k + 1]) for k in range(len(padding) - 2, -1, -2)]
+    cut = [slice(max(-low, 0), n - max(-high, 0)) for (low, high), n in zip(pairs, y.shape[-len(pairs) :], strict=True)]
+    return y[(..., *cut)]
+
+
 def _padded(mode: str) -> Callable[..., Any]:
     def build(c: Call, self: Any, padding: Sequence[int]) -> Any:
-        return nn.pad(self, list(padding), mode)
+        return _bordered(self, padding, mode)
 
     return build
 
 
 def _padded_backward(mode: str) -> Callable[..., Any]:
     def build(c: Call, grad_output: Any, self: Any, padding: Sequence[int]) -> Any:
-        return gradients(lambda x: nn.pad(x, list(padding), mode), (self,), grad_output)[0]
+        return gradients(lambda x: _bordered(x, padding, mode), (self,), grad_output)[0]
 
     return build
 

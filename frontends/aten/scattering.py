@@ -2,6 +2,7 @@
 
 # Arguments of operators are of any type.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 
 from __future__ import annotations
 
@@ -86,10 +87,11 @@ def _reduced(x: Any, at: Any, source: Any, reduce: str, include_self: bool) -> A
     dtype = dtype_of(x)
     start = _value(x)
     ones = np.ones(np.shape(source), np.int64)
-    added = function("full")(tuple(x.shape), 0, "i64").at[at].add(ones)
+    zeros: Value = function("full")(tuple(x.shape), 0, "i64")
+    added = zeros.at[at].add(ones)
     if not include_self:
         # not by `set`, which sorts the index to find the last of several
-        start = np.where(added > 0, cast(_identity(reduce, dtype), dtype), start)
+        start = _value(np.where(added > 0, cast(_identity(reduce, dtype), dtype), start))
     found = getattr(start.at[at], _REDUCTIONS[reduce])(cast(source, dtype))
     if reduce != "mean":
         return found

@@ -3,6 +3,7 @@
 # Objects of torch, which is not installed everywhere.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownParameterType=false, reportMissingImports=false, reportUntypedFunctionDecorator=false
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 

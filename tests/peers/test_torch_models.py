@@ -2,6 +2,8 @@
 
 # Models of torch, and trees of any type.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingImports=false
+# pyright: reportPrivateUsage=false, reportCallIssue=false, reportArgumentType=false
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,5 +1,9 @@
 """Models in plain PyTorch: each is a module whose call on a batch returns the loss."""
 
+# Modules of torch, whose attributes are of any type.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportArgumentType=false, reportCallIssue=false
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

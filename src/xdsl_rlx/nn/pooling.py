@@ -154,9 +154,7 @@ def _largest_by_taps(x: Any, at: Windows) -> tuple[Any, Any]:
     offset: Any = np.asarray(sum(first), np.int32)
     for tap in np.ndindex(*at.kernel):
         shifts = [k * d for k, d in zip(tap, at.dilation, strict=True)]
-        spans = [
-            slice(k, k + (count - 1) * s + 1, s) for k, count, s in zip(shifts, at.counts, at.stride, strict=True)
-        ]
+        spans = [slice(k, k + (count - 1) * s + 1, s) for k, count, s in zip(shifts, at.counts, at.stride, strict=True)]
         element = padded[(*[slice(None)] * lead, *spans)]
         better = (element > (-inf if best is None else best)) | (element != element)
         best = element if best is None else np.where(better, element, best)
@@ -198,7 +196,7 @@ def max_pool(
     x = floating(x)
     at = _windows("max_pool", x, kernel_size, stride, padding, dilation, ceil_mode)
     if return_indices and prod(at.kernel) <= _MOST_TAPS:
-        largest, found = _largest_by_taps(function("stop_gradient")(x), at)
+        _largest, found = _largest_by_taps(function("stop_gradient")(x), at)
         return max_pool(x, kernel_size, stride, padding, dilation, ceil_mode), found
     if return_indices or max(at.dilation) > 1:
         return _first_largest(*_taken(x, at), at.counts, return_indices)
