@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from xdsl_rlx.frontends.aten.lists import on_lists
 from xdsl_rlx.frontends.aten.table import ROWS
 
 
@@ -17,7 +18,7 @@ def without_rows() -> dict[Any, Any]:
     """Return the decompositions of all operators that have no row, by operator."""
     from torch._decomp import core_aten_decompositions, decomposition_table
 
-    every = {**decomposition_table, **dict(core_aten_decompositions().items()), **_by_factors()}
+    every = {**decomposition_table, **dict(core_aten_decompositions().items()), **_by_factors(), **on_lists()}
     return {op: found for op, found in every.items() if ROWS.get(str(op)) is None and str(op) not in _KEPT}
 
 
