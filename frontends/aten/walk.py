@@ -17,6 +17,7 @@ import numpy as np
 
 from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.arrays import read_array
+from xdsl_rlx.frontends.aten import rng_states
 from xdsl_rlx.frontends.aten.rows import ROWS, Call, Status
 from xdsl_rlx.frontends.shared.errors import FrontendError, Missing
 from xdsl_rlx.tracing import builder_of
@@ -72,7 +73,7 @@ _BY_STRIDES = ("aten.as_strided.default", "aten.as_strided_copy.default", "aten.
 
 def _reason(node: Any) -> str | None:
     """Why an operator is not translated; None if it is."""
-    row = ROWS.get(_name(node.target))
+    row = ROWS.get(_name(rng_states.target_of(node)))
     if row is None:
         return "has no translation"
     if row.status is Status.REFUSED:
@@ -99,16 +100,31 @@ def missing(graph: Any) -> list[Missing]:
             continue
         if _is_dropped(node) or checks(node):
             continue
-        name = _name(node.target)
+        name = _name(rng_states.target_of(node))
         if (reason := _reason(node)) is not None:
             counts[name] += 1
             first.setdefault(name, (location(node), reason))
     return [Missing(name, count, *first[name]) for name, count in counts.most_common()]
 
 
+def unreadable(graph: Any) -> list[Missing]:
+    """Return the tensors of a graph that are on other devices than the CPU, or of element types that are not known."""
+    found: dict[tuple[str, str], list[Any]] = {}
+    for node in graph.nodes:
+        val = node.meta.get("val")
+        for one in val if isinstance(val, list | tuple) else (val,):
+            if (device := getattr(one, "device", None)) is not None and device.type != "cpu":
+                cure = "programs run on the CPU; call .cpu() on the model and its inputs"
+                found.setdefault((f"a tensor on device {device.type}", cure), []).append(node)
+            elif (dtype := getattr(one, "dtype", None)) is not None and str(dtype) not in DTYPES:
+                cure = "the element type is not supported; convert it with .to(torch.float32)"
+                found.setdefault((f"a tensor of {dtype}", cure), []).append(node)
+    return [Missing(what, len(nodes), location(nodes[0]), cure) for (what, cure), nodes in found.items()]
+
+
 def fired(graph: Any) -> Counter[tuple[str, str]]:
     """Return how often each row of a graph is used, by operator and status."""
-    names = [_name(node.target) for node in graph.nodes if node.op == "call_function"]
+    names = [_name(rng_states.target_of(node)) for node in graph.nodes if node.op == "call_function"]
     rows = [ROWS.get(name) for name in names]
     return Counter((row.name, row.status.value) for row in rows if row is not None)
 
@@ -181,11 +197,13 @@ class _Walk:
         kwargs = {name: self._argument(one) for name, one in node.kwargs.items() if name not in _IGNORED}
         if _is_on_sizes(node.target):
             return _on_sizes(node.target, args, kwargs)
-        row = ROWS.get(_name(node.target))
+        row = ROWS.get(_name(rng_states.target_of(node)))
         assert row is not None and row.build is not None, f"{node.target} has no row"
         call = Call(tuple(_dtypes_of(node.meta.get("val"))), self.next_key, self.floating)
         try:
             with self._part(node):
+                if rng_states.is_wrapped(node):
+                    return rng_states.build(node, row, args, kwargs, self.next_key, self.floating)
                 return row.build(call, *args, **kwargs)
         except FrontendError:
             raise

@@ -45,7 +45,7 @@ def xdsl_rlx(graph: Any, example: Sequence[Any], *, options: Mapping[str, Any] |
 
     def compiler(module: Any, example: Sequence[Any]) -> Any:
         _check(module.graph)
-        return _boxed(Program(module, given))
+        return _boxed(Program(module, given), module, strict)
 
     backend = aot_autograd(
         fw_compiler=compiler,
@@ -59,13 +59,13 @@ def xdsl_rlx(graph: Any, example: Sequence[Any], *, options: Mapping[str, Any] |
     except FrontendError as error:
         if strict or not error.missing:
             raise
-        warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+        _warn(error)
         return aot_eager(graph, list(example))
 
 
 def _check(graph: Any) -> None:
-    """FrontendError for a graph with operators that have no row."""
-    if found := walk.missing(graph):
+    """FrontendError for a graph with operators that have no row, or with tensors that cannot be read."""
+    if found := [*walk.missing(graph), *walk.unreadable(graph)]:
         raise missing_ops(
             "torch.compile(backend='xdsl_rlx')",
             found,
@@ -73,11 +73,32 @@ def _check(graph: Any) -> None:
         )
 
 
-def _boxed(program: Program) -> Callable[[list[Any]], list[Any]]:
-    """A function of a list, which it empties; of a function PyTorch keeps the attribute that says so."""
+def _warn(error: FrontendError) -> None:
+    warnings.warn(str(error), RuntimeWarning, stacklevel=3)
+
+
+def _boxed(program: Program, module: Any, strict: bool) -> Callable[[list[Any]], list[Any]]:
+    """
+    A function of a list, which it empties; of a function PyTorch keeps the attribute that says so.
+
+    Unless `strict`, the graph itself runs where an operator cannot be built for the sizes of a call.
+    """
+    runs: list[Callable[[list[Any]], list[Any]]] = [program]
+
+    def in_pytorch(args: list[Any]) -> list[Any]:
+        found = list(module(*args))
+        args.clear()
+        return found
 
     def call(args: list[Any]) -> list[Any]:
-        return program(args)
+        try:
+            return runs[0](args)
+        except FrontendError as error:
+            if strict or not error.missing:
+                raise
+            _warn(error)
+            runs[0] = in_pytorch
+            return in_pytorch(args)
 
     vars(call)["_boxed_call"] = True
     return call

@@ -19,6 +19,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from xdsl_rlx import random
 from xdsl_rlx.compiled_function import CompiledFunction
 from xdsl_rlx.frontends.aten import walk
+from xdsl_rlx.frontends.aten.rng_states import target_of
 from xdsl_rlx.frontends.hosts.torch_memory import array_of, tensor_of
 from xdsl_rlx.frontends.hosts.torch_views import order_in_memory, order_of, replayed
 
@@ -158,7 +159,7 @@ def _attribute(module: Any, name: str) -> Any:
 
 def _draws(node: Any) -> bool:
     """Whether an operator draws random numbers."""
-    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+    return torch.Tag.nondeterministic_seeded in getattr(target_of(node), "tags", ())
 
 
 def _seed() -> np.ndarray[Any, Any]:
