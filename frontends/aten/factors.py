@@ -30,7 +30,6 @@ ROWS.refuse(
     "linalg_ldl_factor_ex.default",
     "linalg_ldl_solve.default",
 )
-ROWS.refuse("reflections in LAPACK's form are not computed; torch.linalg.qr has the factors", "geqrf.default")
 ROWS.refuse("the rank decides the shape of its result; write it with torch.linalg.pinv", "linalg_lstsq.default")
 
 
@@ -167,15 +166,70 @@ def _inv_ex(c: Call, A: Any, *, check_errors: bool = False) -> Any:
 
 @ROWS.add("linalg_qr.default")
 def _qr(c: Call, A: Any, mode: str = "reduced") -> Any:
-    """With a diagonal of the triangle that is not negative: PyTorch's can be."""
+    """With the signs of LAPACK's reflections: those of `mir.qr` make the diagonal of the triangle positive."""
     m, n = A.shape[-2:]
-    if mode == "complete" and m > n:
-        # columns of the identity behind those of the matrix are what completes its range
-        eye = np.broadcast_to(cast(np.eye(m), dtype_of(A)), (*A.shape[:-2], m, m))
-        q, r = np.linalg.qr(np.concatenate([A, eye], -1))
-        return [q, r[..., :n]]
     q, r = np.linalg.qr(A)
-    return [function("full")((0,), 0, c.dtype) if mode == "r" else q, r]
+    reflections, signs = _reflections(q)
+    q, r = q * np.expand_dims(signs, -2), r * np.expand_dims(signs, -1)
+    if mode == "r":
+        return [function("full")((0,), 0, c.dtype), r]
+    if mode == "complete" and m > n:
+        eye = np.broadcast_to(cast(np.eye(m), dtype_of(A)), (*A.shape[:-2], m, m))
+        q = _reflected(reflections, _scales(reflections), eye, True)
+        r = np.pad(r, [(0, 0)] * (np.ndim(r) - 2) + [(0, m - n), (0, 0)])
+    return [q, r]
+
+
+def _reflections(q: Any) -> tuple[Any, Any]:
+    """
+    The vectors of the reflections whose product has these orthonormal columns, up to signs, and the signs.
+
+    Columns less those of a diagonal S of signs have factors L U without interchanges: L are the vectors, S makes each
+    pivot the larger one of two (Ballard et al. 2014, "Reconstructing Householder vectors"). A column of one element
+    is not reflected.
+    """
+    q = function("stop_gradient")(traced(q))
+    m, k = q.shape[-2:]
+    dtype = dtype_of(q)
+    rows, columns = np.arange(m).reshape(-1, 1), np.arange(k)
+    one = cast(1, dtype)
+
+    def eliminated(number: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        x, signs = state
+        at = cast(number, "i64")
+        here = columns == at
+        column = np.sum(np.where(here, x, cast(0, dtype)), axis=-1, keepdims=True)
+        row = np.sum(np.where(rows == at, x, cast(0, dtype)), axis=-2, keepdims=True)
+        pivot = np.sum(np.where(rows == at, column, cast(0, dtype)), axis=-2, keepdims=True)
+        opposite = cast(np.where(pivot < 0, one, -one), dtype)
+        sign = cast(np.where(at == m - 1, -opposite, opposite), dtype)
+        whole = pivot - opposite
+        below = np.where(rows > at, column / whole, cast(0, dtype))
+        x = np.where(here, np.where(rows > at, below, x), x - below * np.where(columns > at, row, cast(0, dtype)))
+        return x, np.where(here, np.squeeze(sign, -1), signs)
+
+    signs = traced(function("full")((*q.shape[:-2], k), 1, dtype))
+    packed, signs = fori_loop(0, k, eliminated, (q, signs))
+    return np.tril(packed, -1) + cast(np.eye(m, k), dtype), signs
+
+
+def _scales(reflections: Any) -> Any:
+    """The factors of reflections `1 - tau v v^T`; 0 for that of one element."""
+    tau = 2 / np.sum(reflections * reflections, axis=-2)
+    m, k = reflections.shape[-2:]
+    return tau * cast(np.arange(k) != m - 1, dtype_of(tau))
+
+
+@ROWS.add("geqrf.default", composite=True)
+def _geqrf(c: Call, self: Any) -> Any:
+    """The triangle with the reflections below it, and their factors."""
+    q, r = np.linalg.qr(self)
+    reflections, signs = _reflections(q)
+    m, n = self.shape[-2:]
+    k = min(m, n)
+    upper = np.pad(r * np.expand_dims(signs, -1), [(0, 0)] * (np.ndim(r) - 2) + [(0, m - k), (0, 0)])
+    lower = np.pad(np.tril(reflections, -1), [(0, 0)] * (np.ndim(r) - 2) + [(0, 0), (0, n - k)])
+    return [upper + lower, _scales(reflections)]
 
 
 @ROWS.add("_linalg_svd.default")

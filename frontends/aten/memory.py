@@ -108,7 +108,8 @@ def _masked_scatter_backward(c: Call, grad_output: Any, mask: Any, sizes: Sequen
 @ROWS.add("nonzero_static.default", composite=True)
 def _nonzero_static(c: Call, self: Any, *, size: int, fill_value: int = -1) -> Any:
     """The indices of the first elements that are not 0; as many rows as asked for."""
-    rank = np.ndim(self)
+    if not np.ndim(self):
+        return function("full")((size, 0), 0, "i64")
     flat, order = _ranks(cast(self, "i1"))
     at = np.where(flat & (order < size), order, size)
     numbers = np.arange(np.size(self))
@@ -116,4 +117,4 @@ def _nonzero_static(c: Call, self: Any, *, size: int, fill_value: int = -1) -> A
     columns = [
         start.at[at].set(np.asarray(one, np.int64))[:size] for one in np.unravel_index(numbers, tuple(self.shape))
     ]
-    return np.stack(columns, -1) if rank else function("full")((size, 0), 0, "i64")
+    return np.stack(columns, -1)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
@@ -24,6 +25,30 @@ OTHER_TYPES = (torch.int64, torch.bool, torch.complex128, torch.bfloat16)
 
 TOLERANCES = {torch.float64: 1e-9, torch.complex128: 1e-9, torch.float32: 2e-4, torch.complex64: 2e-4}
 """Largest difference from eager, relative to the largest element or 1; exact in other types."""
+
+ROUNDED: dict[str, dict[torch.dtype, float]] = {
+    "linalg.pinv.singular": {torch.float32: 1e-2},
+    "logcumsumexp": {torch.float32: 1e-2},
+    "nn.functional.hardsigmoid": {torch.float64: 1e-7},
+    "special.bessel_j0": {torch.float64: 1e-6},
+    "special.bessel_j1": {torch.float64: 1e-6},
+}
+"""
+Tolerances of operators that eager itself computes with fewer digits.
+
+The slope of hardsigmoid is rounded to f32, and the polynomials of Bessel functions have eight digits. The gradient of
+logcumsumexp is a difference of logarithms, and that of a singular pseudoinverse one of reciprocals.
+"""
+
+UNDEFINED = {
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "new_empty",
+    "new_empty_strided",
+}
+"""Operators whose elements have any values: shapes and element types are compared."""
 
 LARGEST = 20_000
 """Elements of the largest sample that is run."""
@@ -70,13 +95,17 @@ def _size(sample: Any) -> int:
     return sum(x.numel() for x in leaves if isinstance(x, torch.Tensor))
 
 
-def run(info: Any, dtype: torch.dtype, most: int, exact: bool = True) -> Outcome:
-    """Run samples of an operator until one fails; compare with eager unless the results are not determined."""
+def run(info: Any, dtype: torch.dtype, most: int) -> Outcome:
+    """
+    Run samples of an operator until one fails, and compare with eager.
+
+    Of samples that draw random numbers shapes and element types are compared.
+    """
     forward = backward = 0
     for sample in samples_of(info, dtype, most):
         try:
             with _quiet():
-                backward += _compared(info, sample, exact)
+                backward += _compared(info, sample)
         except Exception as error:  # any error of torch or of the backend is the outcome
             return Outcome(forward, backward, f"{type(error).__name__}: {error}")
         forward += 1
@@ -90,7 +119,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _compared(info: Any, sample: Any, exact: bool) -> bool:
+def _compared(info: Any, sample: Any) -> bool:
     """Compare one sample, forward and backward; return whether it has gradients."""
     leaves, tree = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
     places = [n for n, x in enumerate(leaves) if isinstance(x, torch.Tensor)]
@@ -104,11 +133,11 @@ def _compared(info: Any, sample: Any, exact: bool) -> bool:
         return tuple(one for one in pytree.tree_leaves(found) if isinstance(one, torch.Tensor))
 
     tensors = [leaves[n] for n in places]
-    expected = call(*_copies(tensors))
+    tolerance = None if _is_drawn(info, call, tensors) else _tolerance(info)
     compiled = xdsl_rlx(_graph(call, len(tensors)), _copies(tensors), options={"strict": True})
     given, own = _copies(tensors), _copies(tensors)
     expected, found = call(*own), compiled(*given)
-    _check("result", found, expected, exact)
+    _check("result", found, expected, tolerance)
     asked = [n for n, x in enumerate(tensors) if x.requires_grad]
     outputs = [n for n, x in enumerate(expected) if x.requires_grad]
     if not asked or not outputs:
@@ -118,8 +147,26 @@ def _compared(info: Any, sample: Any, exact: bool) -> bool:
     options: dict[str, Any] = {"allow_unused": True, "materialize_grads": True}
     wanted = torch.autograd.grad([expected[n] for n in outputs], [own[n] for n in asked], weights, **options)
     got = torch.autograd.grad([found[n] for n in outputs], [given[n] for n in asked], weights, **options)
-    _check("gradient", got, wanted, exact)
+    _check("gradient", got, wanted, tolerance)
     return True
+
+
+def _is_drawn(info: Any, call: Callable[..., tuple[torch.Tensor, ...]], tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether results differ from seed to seed, or are not determined."""
+    if info.name in UNDEFINED:
+        return True
+    found: list[tuple[torch.Tensor, ...]] = []
+    for seed in range(3):
+        torch.manual_seed(seed)
+        # OpInfo's own wrapper sets a seed before each call
+        with patch("torch.manual_seed"):
+            found.append(call(*_copies(tensors)))
+    first, *others = found
+    return any(not _close(x, y, TOLERANCES) for other in others for x, y in zip(first, other, strict=True))
+
+
+def _tolerance(info: Any) -> dict[torch.dtype, float]:
+    return {**TOLERANCES, **ROUNDED.get(name_of(info), {})}
 
 
 def _copies(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -134,23 +181,29 @@ def _graph(call: Callable[..., Any], count: int) -> torch.fx.GraphModule:
     return torch.fx.GraphModule(torch.nn.Module(), graph)
 
 
-def _check(kind: str, found: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], exact: bool) -> None:
+def _check(
+    kind: str,
+    found: Sequence[torch.Tensor],
+    expected: Sequence[torch.Tensor],
+    tolerance: dict[torch.dtype, float] | None,
+) -> None:
     if len(found) != len(expected):
         raise Different(f"{len(found)} {kind}s, eager has {len(expected)}")
     for n, (x, y) in enumerate(zip(found, expected, strict=True)):
         if (x.shape, x.dtype) != (y.shape, y.dtype):
             raise Different(f"{kind} {n}: {tuple(x.shape)} of {x.dtype}, eager has {tuple(y.shape)} of {y.dtype}")
-        if exact and not _close(x.detach().resolve_conj(), y.detach().resolve_conj()):
+        if tolerance is not None and not _close(x.detach(), y.detach(), tolerance):
             raise Different(f"{kind} {n}: {_text(x)}, eager has {_text(y)}")
 
 
-def _close(x: torch.Tensor, y: torch.Tensor) -> bool:
+def _close(x: torch.Tensor, y: torch.Tensor, tolerances: dict[torch.dtype, float]) -> bool:
     if not x.numel():
         return True
-    if x.dtype not in TOLERANCES:
+    x, y = x.resolve_conj().resolve_neg(), y.resolve_conj().resolve_neg()
+    if x.dtype not in tolerances:
         return torch.equal(x, y) or (x.is_floating_point() and torch.allclose(x, y, 2e-2, 2e-2, equal_nan=True))
     finite = torch.where(torch.isfinite(y), y, torch.zeros_like(y)).abs().max().item()
-    tolerance = TOLERANCES[x.dtype]
+    tolerance = tolerances[x.dtype]
     return torch.allclose(x, y, rtol=tolerance, atol=tolerance * max(1.0, finite), equal_nan=True)
 
 
