@@ -5,7 +5,7 @@ PyTorch's own OpInfo samples through the backend of `torch.compile`, forward and
 each element type runs; `TORCH_OP_SAMPLES=8` runs up to eight.
 """
 
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
