@@ -11,6 +11,7 @@ import numpy as np
 
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
 from xdsl_rlx.frontends.aten.values import cast, category, dtype_of, is_tensor, traced
+from xdsl_rlx.op_functions import function
 
 
 def _order(x: Any, dim: int, descending: bool = False) -> Any:
@@ -190,3 +191,36 @@ def _histc(c: Call, self: Any, bins: int = 100, min: float = 0, max: float = 0) 
     inside = (x >= low) & (x <= high)
     at = np.where(inside, place, -1).astype(np.int64)
     return np.sum(cast(np.expand_dims(at, 0) == np.arange(bins).reshape(-1, 1), c.dtype), axis=1)
+
+
+def _counted(x: Any, edges: Any, weight: Any, density: bool, dtype: str) -> list[Any]:
+    """The weights of elements between each two edges, the last one included, and the edges."""
+    x = x.reshape(-1)
+    bins = edges.shape[0] - 1
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    place = np.clip(np.searchsorted(edges, x, "right") - 1, 0, bins - 1)
+    given = cast(1, dtype) if weight is None else cast(weight, dtype).reshape(-1)
+    counts = traced(function("full")((bins,), 0, dtype)).at[place].add(np.where(inside, given, cast(0, dtype)))
+    if density:
+        counts = counts / np.sum(counts) / (edges[1:] - edges[:-1])
+    return [counts, edges]
+
+
+@ROWS.add("histogram.bin_ct", composite=True)
+def _histogram(
+    c: Call, self: Any, bins: int = 100, *, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
+    """Without a range between the extremes of the elements."""
+    if range is not None:
+        low, high = (cast(one, c.dtype) for one in range)
+    else:
+        low, high = np.min(self), np.max(self)
+    half = cast(low == high, c.dtype) * cast(0.5, c.dtype)
+    low, high = low - half, high + half
+    edges = low + (high - low) * cast(np.arange(bins + 1) / bins, c.dtype)
+    return _counted(self, traced(edges), weight, density, c.dtype)
+
+
+@ROWS.add("histogram.bins_tensor", composite=True)
+def _histogram_between(c: Call, self: Any, bins: Any, *, weight: Any = None, density: bool = False) -> Any:
+    return _counted(self, traced(bins), weight, density, c.dtype)
