@@ -61,12 +61,25 @@ def read_array(x: object) -> "np.ndarray[Any, Any] | None":
         return cast("np.ndarray[Any, Any]", x)
     kind = type(x)
     try:
+        if str(getattr(x, "dtype", "")) == "torch.bfloat16":
+            return _bfloat16(x)
         # memory maps, matrices and other subclasses become arrays here
         by_numpy = isinstance(x, _BUFFERS) or any(hasattr(x, name) for name in _READ_BY_NUMPY)
         return np.asarray(x) if by_numpy else np.from_dlpack(cast("Any", x))
     except (TypeError, ValueError, RuntimeError, BufferError, AttributeError) as error:
         name = f"{kind.__module__}.{kind.__qualname__}"
         raise GraphTypeError(f"an array of class {name} cannot be read ({error}); pass a NumPy array") from error
+
+
+def _bfloat16(x: Any) -> "np.ndarray[Any, Any]":
+    """The memory of a tensor of PyTorch, which does not give it to NumPy in this element type."""
+    import sys
+
+    import ml_dtypes
+    import numpy as np
+
+    integers: np.ndarray[Any, Any] = x.view(sys.modules["torch"].int16).numpy()
+    return integers.view(ml_dtypes.bfloat16)
 
 
 def holds_numbers(dtype: "np.dtype[Any]") -> bool:

@@ -13,20 +13,23 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from xdsl_rlx.atomic_file import replace_file
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import CheckpointError, GraphTypeError
+from xdsl_rlx.torch_files import ENDINGS, is_torch_file, read_torch
 from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
 
 if TYPE_CHECKING:
     from xdsl_rlx.gguf_file import GGUFTensor
 
 __all__ = ["CheckpointError", "load", "load_gguf", "metadata", "save"]
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 _ROOT = "tree"
 """What a tree that is one array is called."""
@@ -98,49 +101,92 @@ def save(path: str | os.PathLike[str], tree: Tree, metadata: Mapping[str, str] |
     replace_file(place, content)
 
 
-def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
-    """
-    Return the arrays of a safetensors file: a dict by name, or a tree of the structure of `like`.
+Rename: TypeAlias = "Mapping[str, str | None] | Callable[[str], str | None]"
+"""From names of a file to other names, or to None for arrays to leave out."""
 
-    A file `*.safetensors.index.json`, or a folder that holds one, stands for the files that it lists, as Hugging Face
-    stores large models. A folder with one safetensors file stands for that.
+
+def load(path: str | os.PathLike[str], like: Tree = None, rename: Rename | None = None) -> Tree:
+    """
+    Return the arrays of a file: a dict by name, or a tree of the structure of `like`.
+
+    The file is a safetensors file, or one that `torch.save` wrote, whose tensors are read if PyTorch is installed; no
+    code of it runs. A file `*.safetensors.index.json` or `*.bin.index.json` stands for the files that it lists, as
+    Hugging Face stores large models. A folder stands for its one index, or else its one file of tensors; safetensors
+    files come first.
+
+    `rename` is a dict or a function from names of the file to others; None leaves an array out. Names that a dict does
+    not have are kept.
 
     The leaves of `like` give the expected shapes and element types. Arrays have the byte order of the machine. Raises
-    CheckpointError for a file of another format and for arrays that are missing, left over, or of other types; OSError
-    if the file cannot be opened.
+    CheckpointError for a file of another format and for arrays that are missing, left over, or of other types;
+    FrontendError if PyTorch is needed; OSError if the file cannot be opened.
     """
     place = checked_path("load", path)
     found = _of_shards(place)
+    if rename is not None:
+        found = _renamed(place, found, rename)
     return found if like is None else in_tree(place, found, like)
 
 
-_INDEX = ".safetensors.index.json"
+def _renamed(place: str, found: Mapping[str, Array], rename: Rename) -> dict[str, Array]:
+    if not callable(rename) and not isinstance(rename, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphTypeError(f"load: rename: expected a dict or a function of names, got {shown(rename)}")
+    if isinstance(rename, Mapping) and (unknown := [name for name in rename if name not in found]):
+        raise CheckpointError(f"load: rename: {place} has no {unknown[0]}; it has {', '.join(sorted(found))}")
+    sources: dict[str, str] = {}
+    for name in found:
+        new = rename.get(name, name) if isinstance(rename, Mapping) else rename(name)
+        if new is None:
+            continue
+        if not isinstance(new, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphTypeError(f"load: rename: expected a name or None for {name!r}, got {shown(new)}")
+        if new in sources:
+            raise CheckpointError(f"load: rename: {sources[new]} and {name} would both be {new}")
+        sources[new] = name
+    return {new: found[name] for new, name in sources.items()}
 
 
-def _of_shards(place: str) -> dict[str, np.ndarray[Any, Any]]:
+_SAFETENSORS = ".safetensors"
+_INDEX = ".index.json"
+
+
+def _of_shards(place: str) -> dict[str, Array]:
     """The arrays of a file, of the files that an index lists, or of a folder."""
     if os.path.isdir(place):
-        names = sorted(os.listdir(place))
-        found = [name for name in names if name.endswith(_INDEX)] or [n for n in names if n.endswith(".safetensors")]
-        if len(found) != 1:
-            listed = f"; it has {', '.join(found)}, pass one of them" if found else ""
-            raise CheckpointError(f"{place}: expected a folder with one safetensors file, or one index{listed}")
-        place = os.path.join(place, found[0])
+        place = os.path.join(place, _of_folder(place))
     if not place.endswith(_INDEX):
-        return read(place)[0]
+        return _arrays(place)
     with open(place, "rb") as file:
         raw = file.read()
     try:
         files = json.loads(raw)["weight_map"]
         wrong = [name for pair in files.items() for name in pair if not isinstance(name, str)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{place} is not an index of safetensors files: {error!r}") from None
+        raise CheckpointError(f"{place} is not an index of files with tensors: {error!r}") from None
     if wrong or any(os.path.basename(name) != name for name in files.values()):
-        raise CheckpointError(f"{place} is not an index of safetensors files: expected names of files in its folder")
-    shards = {name: read(os.path.join(os.path.dirname(place), name))[0] for name in sorted(set(files.values()))}
+        raise CheckpointError(f"{place} is not an index of files with tensors: expected names of files in its folder")
+    shards = {name: _arrays(os.path.join(os.path.dirname(place), name)) for name in sorted(set(files.values()))}
     if missing := [name for name, shard in files.items() if name not in shards[shard]]:
         raise CheckpointError(f"{files[missing[0]]} has no {missing[0]}, which {place} says it has")
     return {name: shards[shard][name] for name, shard in files.items()}
+
+
+def _of_folder(place: str) -> str:
+    """The one index of a folder, or its one file."""
+    names = sorted(os.listdir(place))
+    kinds = ((f"{_SAFETENSORS}{_INDEX}",), (_SAFETENSORS,), tuple(f"{end}{_INDEX}" for end in ENDINGS), ENDINGS)
+    found = next((some for kind in kinds if (some := [name for name in names if name.endswith(kind)])), [])
+    if len(found) != 1:
+        listed = f"; it has {', '.join(found)}, pass one of them" if found else ""
+        raise CheckpointError(f"{place}: expected a folder with one file of tensors, or one index{listed}")
+    return found[0]
+
+
+def _arrays(place: str) -> dict[str, Array]:
+    """The arrays of a file."""
+    with open(place, "rb") as file:
+        start = file.read(16)
+    return read_torch(place) if is_torch_file(start) else read(place)[0]
 
 
 def read(place: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str]]:

@@ -21,6 +21,7 @@ import numpy as np
 
 from xdsl_rlx.checkpoint_files import CheckpointError, checked_path, in_tree, is_plain_number, read, save
 from xdsl_rlx.compiled_function import CompiledFunction
+from xdsl_rlx.dialects.arrays import is_array
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.tree import Tree, flatten, paths, unflatten
@@ -98,7 +99,7 @@ def _with_rows(place: str, leaf: Any) -> np.ndarray[Any, Any]:
 def fit(
     step: Callable[..., tuple[Any, Tree]],
     state: Tree,
-    batches: Batches | Callable[[int], Iterable[Tree]],
+    batches: Batches | Iterable[Tree] | Callable[[int], Iterable[Tree]],
     epochs: int = 1,
     evaluate: Callable[[Tree], object] | None = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -110,9 +111,10 @@ def fit(
     """
     Run `loss, state = step(state, *batch)` for each batch of each epoch; return the last state.
 
-    Epochs count from 0: the loop runs from `first_epoch` up to, not including, `epochs`. `batches` is a `Batches`, or a
-    function from an epoch number to an iterable of batches. `evaluate(state)` runs after each epoch, and its result is
-    printed in the line of the epoch.
+    Epochs count from 0: the loop runs from `first_epoch` up to, not including, `epochs`. `batches` is a `Batches`, an
+    iterable of batches such as a DataLoader of PyTorch, whose tensors are read in place, or a function from an epoch
+    number to such an iterable. A batch is a tuple or list of arguments, or one argument. `evaluate(state)` runs after
+    each epoch, and its result is printed in the line of the epoch.
 
     `checkpoint` is the file to save the state to: before the first step, after each epoch, after each
     `checkpoint_every` batches, and when Ctrl-C ends the loop. Its metadata hold the numbers of the next `epoch` and
@@ -127,8 +129,7 @@ def fit(
     """
     if not callable(step):
         raise GraphTypeError(f"fit: step: expected a function, got {shown(step)}")
-    if not isinstance(batches, Batches) and not callable(batches):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise GraphTypeError(f"fit: batches: expected Batches or a function of the epoch number, got {shown(batches)}")
+    _check_batches(batches)
     if checkpoint_every is not None and (checkpoint_every < 1 or checkpoint is None):
         raise GraphError(f"fit: checkpoint_every: expected 1 or more, with checkpoint=, got {checkpoint_every}")
     if resume and checkpoint is None:
@@ -138,6 +139,22 @@ def fit(
     with loop.interrupts:
         loop.run(resume)
     return loop.at.state
+
+
+def _check_batches(batches: object) -> None:
+    """GraphTypeError for what is no source of batches; an array or a tuple of arrays has none."""
+    if isinstance(batches, Batches) or callable(batches):
+        return
+    if is_array(batches) or isinstance(batches, tuple | Mapping | str) or not isinstance(batches, Iterable):
+        raise GraphTypeError(
+            f"fit: batches: expected Batches or a function of the epoch number, or an iterable of batches such as a "
+            f"DataLoader, got {shown(batches)}"
+        )
+    if isinstance(batches, Iterator):
+        raise GraphTypeError(
+            f"fit: batches: expected an iterable that can start again, got {shown(batches)}, which is at its end after "
+            "one epoch; pass a function of the epoch number that makes it"
+        )
 
 
 @dataclass(frozen=True)
@@ -193,7 +210,7 @@ class _Loop:
     """The loop of `fit`."""
 
     step: _Step
-    batches: Batches | Callable[[int], Iterable[Tree]]
+    batches: Batches | Iterable[Tree] | Callable[[int], Iterable[Tree]]
     epochs: int
     evaluate: Callable[[Tree], object] | None
     checkpoint: str | None
@@ -242,12 +259,13 @@ class _Loop:
         at = self.at
         if isinstance(self.batches, Batches):
             return self.batches.of_epoch(at.epoch, at.batch)
-        found = self.batches(at.epoch)
+        found = self.batches(at.epoch) if callable(self.batches) else self.batches
         if not isinstance(found, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise GraphTypeError(
                 f"fit: expected batches({at.epoch}) to return an iterable of batches, got {shown(found)}"
             )
-        return islice(found, at.batch, None)
+        # a DataLoader gives lists
+        return islice((tuple(one) if isinstance(one, list) else one for one in found), at.batch, None)
 
     def _run_step(self, batch: Tree) -> float:
         """The loss; the state is the next one, or still the last one."""

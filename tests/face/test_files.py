@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import threading
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -381,3 +382,12 @@ def test_ctrl_c_in_a_program_leaves_what_goes_on_to_the_same_bits(tmp_path: Path
     step, state, batches = stepper()
     rlx.save(tmp_path / "whole.end", rlx.fit(step, state, batches, 4, quiet=True))
     assert (tmp_path / "struck.end").read_bytes() == (tmp_path / "whole.end").read_bytes()
+
+
+def test_a_file_of_torch_needs_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    path = tmp_path / "model.bin"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", b"")
+    with pytest.raises(rlx.RlxError, match=r"model.bin was saved by torch.save.*pip install 'xdsl-rlx\[torch\]'"):
+        rlx.load(path)

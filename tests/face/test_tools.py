@@ -56,7 +56,7 @@ def test_a_checkpoint_in_shards_is_one_tree(tmp_path: Path):
         for key in wanted:
             np.testing.assert_array_equal(found[key], wanted[key])
     for text, error in (
-        ("{", "is not an index of safetensors files"),
+        ("{", "is not an index of files with tensors"),
         ('{"weight_map": {"a": "../one.safetensors"}}', "expected names of files in its folder"),
         ('{"weight_map": {"z": "one.safetensors"}}', "one.safetensors has no z, which"),
     ):
