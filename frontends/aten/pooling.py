@@ -10,7 +10,7 @@ Max pools return the positions of the elements, as PyTorch saves them: their gra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from xdsl_rlx import nn
 from xdsl_rlx.frontends.aten.backward import gradients
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
-from xdsl_rlx.frontends.aten.values import dtype_of, traced
+from xdsl_rlx.frontends.aten.values import dtype_of
 from xdsl_rlx.nn.pooling import max_and_positions
 from xdsl_rlx.op_functions import function
 
@@ -136,22 +136,7 @@ def _adaptive_pools(axes: int) -> None:
         ROWS.add(f"adaptive_max_pool{axes}d_backward.default")(largest_backward)
 
 
-def _unpools(axes: int) -> Callable[..., Any]:
-    def build(c: Call, self: Any, indices: Any, output_size: Sequence[int], *_: Any) -> Any:
-        """Of elements with one position PyTorch writes the last one, and does not add them."""
-        lead = tuple(self.shape[: np.ndim(self) - axes])
-        table = traced(function("full")((*lead, prod(output_size)), 0, c.dtype))
-        index = traced(indices).reshape(*lead, -1)
-        rows = np.ix_(*(np.arange(n) for n in (*lead, 1)))[:-1]
-        found = table.at[(*rows, index)].set(self.reshape(*lead, -1))
-        return found.reshape((*lead, *output_size))
-
-    return build
-
-
 for _axes in (1, 2, 3):
     _max_pools(_axes)
     _avg_pools(_axes)
     _adaptive_pools(_axes)
-    if _axes > 1:
-        ROWS.add(f"max_unpool{_axes}d.default")(_unpools(_axes))

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from math import floor
 from typing import Any
 
-import numpy as np
-
 from xdsl_rlx import nn
 from xdsl_rlx.frontends.aten.backward import asked, gradients
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
@@ -71,33 +69,26 @@ for _name, (_mode, _has_corners) in _MODES.items():
     _rows_of(_name, _mode, _has_corners)
 
 
+def _bordered(x: Any, padding: Sequence[int], mode: str) -> Any:
+    """Padding by a mode; negative numbers cut elements off afterwards."""
+    y = nn.pad(x, [max(one, 0) for one in padding], mode)
+    if min(padding) >= 0:
+        return y
+    pairs = [(padding[k], padding[k + 1]) for k in range(len(padding) - 2, -1, -2)]
+    cut = [slice(max(-low, 0), n - max(-high, 0)) for (low, high), n in zip(pairs, y.shape[-len(pairs) :], strict=True)]
+    return y[(..., *cut)]
+
+
 def _padded(mode: str) -> Callable[..., Any]:
     def build(c: Call, self: Any, padding: Sequence[int]) -> Any:
-        return _with_edges(self, padding, mode)
+        return _bordered(self, padding, mode)
 
     return build
 
 
-def _with_edges(x: Any, padding: Sequence[int], mode: str) -> Any:
-    """Widths from the last axis on; negative ones cut elements off."""
-    if min(padding) >= 0 and all(x.shape):
-        return nn.pad(x, list(padding), mode) if any(padding) else x
-    first = np.ndim(x) - len(padding) // 2
-    for axis in range(first, np.ndim(x)):
-        place = 2 * (np.ndim(x) - 1 - axis)
-        low, high = padding[place : place + 2]
-        if low == high == 0:
-            continue
-        at = np.arange(-low, x.shape[axis] + high)
-        last = x.shape[axis] - 1
-        at = np.clip(at, 0, last) if mode == "replicate" else last - abs(last - abs(at))
-        x = np.take(x, at, axis=axis)
-    return x
-
-
 def _padded_backward(mode: str) -> Callable[..., Any]:
     def build(c: Call, grad_output: Any, self: Any, padding: Sequence[int]) -> Any:
-        return gradients(lambda x: _with_edges(x, padding, mode), (self,), grad_output)[0]
+        return gradients(lambda x: _bordered(x, padding, mode), (self,), grad_output)[0]
 
     return build
 
