@@ -181,7 +181,7 @@ def from_torch(
     `example` and `kwargs` are arguments of the module: tensors or arrays, whose values do not matter. The module is
     exported in training mode, or with `train=False` for inference. Its parameters and buffers are read and written in
     place; see `ImportedModule`. With `dynamic=False`, inputs of other shapes are an error; by default the module is
-    exported again for them. Entries of a dict of outputs that are no tensors, such as a cache, are left out.
+    exported again for them. An entry of a dict of outputs that is not a tensor, such as a cache, is omitted.
 
     ```python
     model = rlx.from_torch(net, x)

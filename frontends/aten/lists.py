@@ -26,7 +26,7 @@ def on_lists() -> dict[Any, Any]:
         name, _, overload = full.removeprefix(_FOREACH).partition(".")
         if not full.startswith(_FOREACH) or name.endswith("_") or overload.endswith("out"):
             continue
-        each = getattr(torch.ops.aten, _UNLIKE.get(name, name), None)
+        each = getattr(torch.ops.aten, str(_UNLIKE.get(name, name)), None)
         if each is not None and not (name in _VALUE_LAST and overload == "Tensor"):
             packet = getattr(torch.ops.aten, f"_foreach_{name}")
             found[getattr(packet, overload or "default")] = _OnLists(each, name in _VALUE_LAST)

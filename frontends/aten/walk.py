@@ -2,7 +2,7 @@
 
 # Graphs of torch, which is not installed everywhere, and arguments of any type.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false, reportMissingImports=false
 
 from __future__ import annotations
 

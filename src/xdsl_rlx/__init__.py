@@ -329,6 +329,7 @@ _ELSEWHERE = {
 _LATE = (
     "xdsl_rlx.dialects.lir.schedule",
     "xdsl_rlx.dialects.mir.numpy_functions",
+    "xdsl_rlx.frontends.shared.needed",
     "xdsl_rlx.gguf_file",
     "xdsl_rlx.jacobian_columns",
     "xdsl_rlx.lowering.memory_report",

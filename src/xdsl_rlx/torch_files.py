@@ -36,7 +36,7 @@ def read_torch(place: str) -> Arrays:
     Return the tensors of a file of `torch.save` as arrays by name, in dicts and lists as `layers.0.weight`.
 
     Only tensors, containers and numbers are unpickled, no code runs. Numbers are arrays without axes; what is neither
-    is left out. Raises FrontendError if PyTorch is not installed.
+    is omitted. Raises FrontendError if PyTorch is not installed.
     """
     from xdsl_rlx.frontends.shared.needed import torch_module
 
