@@ -41,10 +41,6 @@ ROWS.refuse(
     "fractional_max_pool2d.default",
     "fractional_max_pool3d.default",
 )
-ROWS.refuse(
-    "lengths of segments depend on values; write it with scatter_reduce or index_add",
-    "segment_reduce.default",
-)
 ROWS.refuse("memory is not made longer in place; write it with torch.cat", "resize.default", "resize_as.default")
 
 
