@@ -1,6 +1,7 @@
 """Write docs/ops.md, passes.md, coverage.md, builder.md and api.md from definitions, rules and docstrings.
 
-docs/howto/names.md and from-rlx.md are written from the tables in names_table.py and rlx_table.py.
+docs/howto/names.md and from-rlx.md are written from the tables in names_table.py and rlx_table.py, docs/howto/aten.md
+from the rows of frontends/aten.
 
 `--check` writes nothing and fails if a file is out of date; a test runs it.
 """
@@ -45,10 +46,12 @@ from xdsl_rlx.transforms.rules.rule_table import RuleTable
 DOCS = Path(__file__).resolve().parent
 sys.path.append(str(DOCS.parent / "tests"))
 from api_reference import api_text  # noqa: E402
+from aten_page import aten_text  # noqa: E402
 from names_page import names_text, rlx_text  # noqa: E402
 from numerics.families import SAMPLES  # noqa: E402
 
 TABLE_NOTE = "<!-- Generated from docs/names_table.py by `make docs`: change that file, not this one. -->"
+ATEN_NOTE = "<!-- Generated from frontends/aten by `make docs`: change the rows there, not this file. -->"
 NOTE = "<!-- Generated from the docstrings by `make docs`: change them, not this file. -->"
 
 
@@ -331,6 +334,7 @@ def main() -> int:
         "builder.md": builder_text,
         "api.md": lambda: api_text(NOTE),
         "howto/names.md": lambda: names_text(TABLE_NOTE),
+        "howto/aten.md": lambda: aten_text(ATEN_NOTE),
         "howto/from-rlx.md": lambda: rlx_text(TABLE_NOTE.replace("names_table", "rlx_table")),
     }
     for name, text in ((name, make()) for name, make in pages.items()):

@@ -16,10 +16,15 @@ from xdsl_rlx.frontends.aten.table import ROWS
 @cache
 def without_rows() -> dict[Any, Any]:
     """Return the decompositions of all operators that have no row, by operator."""
+    return {op: found for op, found in decomposed().items() if ROWS.get(str(op)) is None and str(op) not in _KEPT}
+
+
+@cache
+def decomposed() -> dict[Any, Any]:
+    """Return all decompositions, by operator."""
     from torch._decomp import core_aten_decompositions, decomposition_table
 
-    every = {**decomposition_table, **dict(core_aten_decompositions().items()), **_by_factors(), **on_lists()}
-    return {op: found for op, found in every.items() if ROWS.get(str(op)) is None and str(op) not in _KEPT}
+    return {**decomposition_table, **dict(core_aten_decompositions().items()), **_by_factors(), **on_lists()}
 
 
 _KEPT = ("aten.lift.default", "aten.lift_fresh.default")

@@ -102,6 +102,9 @@ def _binary(of: Callable[[Any, Any], Any]) -> Callable[[Call, Any, Any], Any]:
     return lambda c, self, other: of(cast(self, c.dtype), cast(other, c.dtype))
 
 
+_WITH_NUMBERS = ("mul", "fmod", "remainder", "copysign", "bitwise_and", "bitwise_or", "bitwise_xor")
+"""Functions that have overloads for numbers."""
+
 for _name, _of in {
     "mul": np.multiply,
     "maximum": np.maximum,
@@ -121,7 +124,11 @@ for _name, _of in {
     "igammac": special.gammaincc,
 }.items():
     _both = _binary(_of)
-    ROWS.add(f"{_name}.default", f"{_name}.Tensor", f"{_name}.Scalar")(_both)
+    _overloads = ("Tensor", "Scalar") if _name in _WITH_NUMBERS else ("default",)
+    ROWS.add(*(f"{_name}.{one}" for one in _overloads))(_both)
+
+for _name in ("bitwise_and", "bitwise_or", "bitwise_xor", "remainder"):
+    ROWS.add(f"{_name}.Scalar_Tensor")(_binary(getattr(np, _name)))
 
 
 @ROWS.add("add.Tensor", "add.Scalar")
@@ -307,7 +314,7 @@ def _to_copy(c: Call, self: Any, *_: Any, dtype: str | None = None, **__: Any) -
     return cast(self, c.dtype)
 
 
-@ROWS.add("clone.default", "contiguous.default", "alias.default", "detach_.default", "lift_fresh_copy.default")
+@ROWS.add("clone.default", "contiguous.default", "alias.default", "lift_fresh_copy.default")
 def _identity(c: Call, self: Any, *_: Any, **__: Any) -> Any:
     return self
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def _sliced(x: Any, dim: int, start: int, stop: int, step: int = 1) -> Any:
     return x[(slice(None),) * (dim % np.ndim(x)) + (slice(start, stop, step),)]
 
 
-@ROWS.add("split.Tensor", "split.default")
+@ROWS.add("split.Tensor")
 def _split(c: Call, self: Any, split_size: int, dim: int = 0) -> Any:
     n = self.shape[dim]
     count = max(ceil(n / split_size), 1) if split_size else 1
@@ -228,3 +228,24 @@ def _eye(c: Call, n: int, m: int | None = None, dtype: str | None = None) -> Any
 @ROWS.add("one_hot.default")
 def _one_hot(c: Call, self: Any, num_classes: int = -1) -> Any:
     return function("one_hot")(self, num_classes, dtype="i64")
+
+
+@ROWS.add("sym_size.int")
+def _size(c: Call, self: Any, dim: int) -> int:
+    return self.shape[dim]
+
+
+@ROWS.add("sym_numel.default")
+def _numel(c: Call, self: Any) -> int:
+    return prod(self.shape)
+
+
+@ROWS.add("sym_stride.int")
+def _stride(c: Call, self: Any, dim: int) -> int:
+    """As in a tensor that is contiguous: a graph that depends on other strides has `as_strided`, which is refused."""
+    return prod(self.shape[dim % np.ndim(self) + 1 :])
+
+
+@ROWS.add("sym_storage_offset.default")
+def _offset(c: Call, self: Any) -> int:
+    return 0

@@ -53,6 +53,8 @@ def _name(target: Any) -> str:
 
 
 def _is_on_sizes(target: Any) -> bool:
+    if ROWS.get(_name(target)) is not None:
+        return False
     module = getattr(target, "__module__", "")
     return callable(target) and (module in _ON_SIZES or getattr(target, "__name__", "").startswith("sym_"))
 
