@@ -177,7 +177,12 @@ def _pow(c: Call, self: Any, exponent: Any) -> Any:
     x = cast(self, c.dtype)
     if isinstance(exponent, int | float) and float(exponent).is_integer() and abs(exponent) < 1 << 31:
         return x ** int(exponent)
-    return x ** cast(exponent, c.dtype)
+    y = cast(exponent, c.dtype)
+    if category(c.dtype) == 1 and c.dtype not in ("u8", "u32"):
+        # a whole number to a negative power is cut to 0, but for 1 and -1
+        unit = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y % 2), 0))
+        return np.where(y < 0, cast(unit, c.dtype), x ** np.where(y < 0, 0, y))
+    return x**y
 
 
 for _name, _of in {

@@ -85,6 +85,8 @@ def _identity(reduce: str, dtype: str) -> Any:
 def _reduced(x: Any, at: Any, source: Any, reduce: str, include_self: bool) -> Any:
     """The tensor with elements of the source combined into those at the index."""
     dtype = dtype_of(x)
+    if dtype == "i1":
+        return cast(_reduced(cast(x, "u8"), at, cast(source, "u8"), reduce, include_self), "i1")
     start = _value(x)
     ones = np.ones(np.shape(source), np.int64)
     zeros: Value = function("full")(tuple(x.shape), 0, "i64")

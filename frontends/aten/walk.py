@@ -19,6 +19,7 @@ from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.frontends.aten import rng_states
 from xdsl_rlx.frontends.aten.rows import ROWS, Call, Status
+from xdsl_rlx.frontends.aten.values import cast, dtype_of, is_tensor
 from xdsl_rlx.frontends.shared.errors import FrontendError, Missing
 from xdsl_rlx.tracing import builder_of
 
@@ -29,9 +30,7 @@ DTYPES = {
     "torch.int16": "i16",
     "torch.int32": "i32",
     "torch.int64": "i64",
-    "torch.uint16": "u16",
     "torch.uint32": "u32",
-    "torch.uint64": "u64",
     "torch.float16": "f16",
     "torch.bfloat16": "bf16",
     "torch.float32": "f32",
@@ -75,6 +74,9 @@ _BY_STRIDES = ("aten.as_strided.default", "aten.as_strided_copy.default", "aten.
 
 def _reason(node: Any) -> str | None:
     """Why an operator is not translated; None if it is."""
+    for dtype in (text for one in (node, *node.all_input_nodes) for text in _texts_of_dtypes(one.meta.get("val"))):
+        if dtype not in DTYPES:
+            return f"the element type {dtype} is not supported"
     row = ROWS.get(_name(rng_states.target_of(node)))
     if row is None:
         return "has no translation"
@@ -206,7 +208,7 @@ class _Walk:
             with self._part(node):
                 if rng_states.is_wrapped(node):
                     return rng_states.build(node, row, args, kwargs, self.next_key, self.floating)
-                return row.build(call, *args, **kwargs)
+                return _typed(row.build(call, *args, **kwargs), node.meta.get("val"))
         except FrontendError:
             raise
         except (ValueError, TypeError, NotImplementedError) as error:
@@ -264,10 +266,24 @@ def constant(x: Any) -> Any:
     return x if array is None else np.array(array)
 
 
-def _dtypes_of(val: Any) -> Iterator[str]:
+def _typed(found: Any, val: Any) -> Any:
+    """Results of a row with the element types that PyTorch has."""
+    if isinstance(val, list | tuple) and isinstance(found, list | tuple) and len(found) == len(val):
+        return [_typed(one, its) for one, its in zip(found, val, strict=True)]
+    if not is_tensor(found) or not hasattr(val, "dtype"):
+        return found
+    (dtype,) = _dtypes_of(val)
+    return found if dtype_of(found) == dtype else cast(found, dtype)
+
+
+def _texts_of_dtypes(val: Any) -> Iterator[str]:
     for one in val if isinstance(val, list | tuple) else (val,):
-        if (name := DTYPES.get(str(getattr(one, "dtype", "")))) is not None:
-            yield name
+        if hasattr(one, "dtype"):
+            yield str(one.dtype)
+
+
+def _dtypes_of(val: Any) -> Iterator[str]:
+    return (DTYPES[text] for text in _texts_of_dtypes(val))
 
 
 def _default_floating() -> str:

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from xdsl_rlx.dialects.shapes import DTYPES as NAMES
 from xdsl_rlx.frontends.aten.values import numpy_dtype, promoted
 from xdsl_rlx.frontends.aten.walk import DTYPES
 
-TYPES = {name: getattr(torch, text.removeprefix("torch.")) for text, name in DTYPES.items() if name in NAMES}
+TYPES = {name: getattr(torch, text.removeprefix("torch.")) for text, name in DTYPES.items()}
 NUMBERS: tuple[Any, ...] = (True, 3, 2.5, 1 + 2j)
 FLOATING = {"f32": torch.float32, "f64": torch.float64}
 
