@@ -32,8 +32,9 @@ _BEHAVIOUR = """\
   than PyTorch draws for that seed.
 - `torch.linalg` raises no error for singular matrices: results are NaN or infinite. `torch.linalg.cholesky_ex` and its
   kind return `info`.
-- The triangle of `torch.linalg.qr` has a diagonal that is not negative. Signs of singular vectors and eigenvectors can
-  differ as well.
+- The order of equal elements, in `torch.topk`, `kthvalue` and `sort` without `stable`, is that of their positions.
+- Signs of singular vectors and of eigenvectors can differ.
+- Complex matrices are multiplied, but not factored: `torch.linalg.solve`, `cholesky`, `svd` and `eigh` of them raise.
 - No error is raised for an index out of range: reads are clamped, writes are dropped."""
 
 

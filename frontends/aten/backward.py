@@ -92,12 +92,12 @@ def _threshold(c: Call, grad_output: Any, self: Any, threshold: float) -> Any:
 
 @ROWS.add("tanh_backward.default")
 def _tanh(c: Call, grad_output: Any, output: Any) -> Any:
-    return grad_output * (1 - output * output)
+    return grad_output * np.conj(1 - output * output)
 
 
 @ROWS.add("sigmoid_backward.default")
 def _sigmoid(c: Call, grad_output: Any, output: Any) -> Any:
-    return grad_output * (output * (1 - output))
+    return grad_output * np.conj(output * (1 - output))
 
 
 @ROWS.add("_softmax_backward_data.default")

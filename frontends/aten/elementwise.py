@@ -13,7 +13,7 @@ import numpy as np
 
 from xdsl_rlx import nn, special
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
-from xdsl_rlx.frontends.aten.values import alike, cast, category
+from xdsl_rlx.frontends.aten.values import alike, cast, category, dtype_of
 from xdsl_rlx.op_functions import function
 
 _UNARY: dict[str, Callable[[Any], Any]] = {
@@ -45,10 +45,10 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "reciprocal": np.reciprocal,
     "relu": lambda x: np.maximum(x, cast(0, str(x.dtype))) if _is_integer(x) else nn.relu(x),
     "relu6": nn.relu6,
-    "rsqrt": lambda x: function("rsqrt")(x),
+    "rsqrt": lambda x: 1 / np.sqrt(x) if _is_complex(x) else function("rsqrt")(x),
     "selu": nn.selu,
-    "sigmoid": nn.sigmoid,
-    "silu": lambda x: x / (1 + np.exp(-x)) if category(str(x.dtype)) == 3 else nn.silu(x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)) if _is_complex(x) else nn.sigmoid(x),
+    "silu": lambda x: x / (1 + np.exp(-x)) if _is_complex(x) else nn.silu(x),
     "sin": np.sin,
     "sinh": np.sinh,
     "special_bessel_j0": special.j0,
@@ -66,6 +66,10 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "tanh": np.tanh,
 }
 """Functions whose argument has the element type of the result."""
+
+
+def _is_complex(x: Any) -> bool:
+    return category(dtype_of(x)) == 3
 
 
 def _is_integer(x: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
-from xdsl_rlx.frontends.aten.values import cast, dtype_of, traced
+from xdsl_rlx.frontends.aten.values import cast, category, dtype_of, traced
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.tree_control import fori_loop
 
@@ -311,6 +311,8 @@ def _householder_product(c: Call, input: Any, tau: Any) -> Any:
 
 
 def _reflected(input: Any, tau: Any, other: Any, last_first: bool) -> Any:
+    if category(dtype_of(input)) == 3:
+        raise NotImplementedError("reflections of complex vectors are not computed")
     numbers = np.arange(input.shape[-2])
     order = range(tau.shape[-1])
     for k in reversed(order) if last_first else order:

@@ -15,9 +15,14 @@ from xdsl_rlx.frontends.aten.rows import ROWS, Call
 from xdsl_rlx.frontends.aten.values import cast
 
 
-@ROWS.add("mm.default", "bmm.default", "matmul.default", "mv.default", "dot.default", "vdot.default")
+@ROWS.add("mm.default", "bmm.default", "matmul.default", "mv.default", "dot.default")
 def _matmul(c: Call, self: Any, other: Any) -> Any:
     return self @ other
+
+
+@ROWS.add("vdot.default")
+def _vdot(c: Call, self: Any, other: Any) -> Any:
+    return (np.conj(self) if c.dtype in ("c64", "c128") else self) @ other
 
 
 @ROWS.add("linear.default")

@@ -12,7 +12,7 @@ import numpy as np
 
 from xdsl_rlx import nn, special
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
-from xdsl_rlx.frontends.aten.values import axes_of, cast
+from xdsl_rlx.frontends.aten.values import axes_of, cast, category, dtype_of
 
 Dims = int | Sequence[int] | None
 
@@ -94,7 +94,9 @@ def _variance(self: Any, dim: Dims, correction: float | None, keepdim: bool) -> 
     """The variance and the mean: sums of squares of differences over `n - correction`, with nan for 0 / 0."""
     axes = axes_of(dim, np.ndim(self))
     mean = np.mean(self, axis=axes, keepdims=True)
-    square = np.sum(np.square(self - mean), axis=axes, keepdims=keepdim)
+    deviation = self - mean
+    squares = np.square(abs(deviation)) if category(dtype_of(self)) == 3 else np.square(deviation)
+    square = np.sum(squares, axis=axes, keepdims=keepdim)
     rest = max(_count(self, axes) - (1 if correction is None else correction), 0)
     var = square / rest if rest else square * np.inf
     return var, mean if keepdim else mean.reshape(var.shape)

@@ -170,6 +170,9 @@ def _constant_pad(c: Call, self: Any, pad: Sequence[int], value: float = 0) -> A
 
 @ROWS.add("arange.default", "arange.start", "arange.start_step")
 def _arange(c: Call, *bounds: Any, dtype: str | None = None) -> Any:
+    if all(isinstance(one, int) for one in bounds):
+        # negative numbers of unsigned types wrap around
+        return np.arange(*bounds).astype(numpy_dtype(c.dtype))
     return np.arange(*bounds, dtype=numpy_dtype(c.dtype))
 
 

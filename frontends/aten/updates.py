@@ -41,7 +41,12 @@ ROWS.refuse(
     "fractional_max_pool2d.default",
     "fractional_max_pool3d.default",
 )
-ROWS.refuse("memory is not made longer in place; write it with torch.cat", "resize.default", "resize_as.default")
+ROWS.refuse(
+    "memory is not made longer in place; write it with torch.cat",
+    "resize.default",
+    "resize_.default",
+    "resize_as.default",
+)
 
 
 @ROWS.add("put.default")

@@ -19,7 +19,7 @@ from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.frontends.aten import rng_states
 from xdsl_rlx.frontends.aten.rows import ROWS, Call, Status
-from xdsl_rlx.frontends.aten.values import cast, dtype_of, is_tensor
+from xdsl_rlx.frontends.aten.values import cast, dtype_of, is_tensor, numpy_dtype
 from xdsl_rlx.frontends.shared.errors import FrontendError, Missing
 from xdsl_rlx.tracing import builder_of
 
@@ -262,6 +262,8 @@ def _on_sizes(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
 
 def constant(x: Any) -> Any:
     """A tensor of torch as an array that is a constant; other attributes as they are."""
+    if str(getattr(x, "dtype", "")) == "torch.bfloat16":
+        return x.detach().float().numpy().astype(numpy_dtype("bf16"))
     array = read_array(x.detach() if hasattr(x, "detach") else x)
     return x if array is None else np.array(array)
 

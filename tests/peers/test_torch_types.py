@@ -1,4 +1,10 @@
-"""Promotion of element types, against `torch.result_type`: every pair of types, with and without axes, and numbers."""
+"""
+Element types of PyTorch: promotion against `torch.result_type`, and operators in types that are not real numbers.
+
+Promotion is compared for every pair of types, with and without axes, and for numbers.
+"""
+
+# pyright: reportMissingImports=false
 
 from itertools import product
 from typing import Any
@@ -6,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from peers.torch_ops import ENTRIES, run
 
 from xdsl_rlx.frontends.aten.values import numpy_dtype, promoted
 from xdsl_rlx.frontends.aten.walk import DTYPES
@@ -59,3 +66,34 @@ def test_types_of_pairs_are_those_of_pytorch(floating: str):
         if (found := promoted(floating, *map(_ours, pair))) != name
     }
     assert wrong == {}
+
+
+OTHER_TYPES = {
+    torch.complex128: """
+        abs addmm angle conj cumsum div.no_rounding_mode dot einsum exp fft.fft2 fft.ifft fft.fftn index_add linalg.norm
+        linalg.vector_norm log masked_fill matmul mean mul nn.functional.linear nn.functional.tanhshrink pow prod
+        reciprocal rsqrt scatter_add sgn sigmoid sqrt square std std_mean stft sum tanh trace true_divide var var_mean
+        vdot view_as_real where
+    """,
+    torch.int64: """
+        __rpow__ abs add amax argmax bitwise_left_shift bitwise_right_shift clamp cummax cumsum diff div.floor_rounding
+        div.no_rounding_mode div.trunc_rounding floor_divide fmod gcd index_add lcm max.reduction_with_dim
+        median nn.functional.avg_pool2d nn.functional.max_pool2d pow prod remainder scatter_reduce.mean
+        searchsorted sign sort sum trapezoid true_divide where
+    """,
+    torch.bool: """
+        add all any bitwise_and bitwise_not cat cumsum logical_xor masked_fill max.binary mul
+        nn.functional.unfold scatter_reduce.amax scatter_reduce.amin sum where
+    """,
+    torch.bfloat16: "add masked.softmax masked.sum mul nn.functional.relu renorm sum",
+    torch.uint8: "abs add arange bitwise_not div.floor_rounding max.reduction_with_dim mul neg sub sum",
+}
+"""Names of entries of PyTorch's database, by the type that they are run in."""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"), [(dtype, name) for dtype, names in OTHER_TYPES.items() for name in names.split()]
+)
+def test_entry_in_other_type_is_as_eager(dtype: torch.dtype, name: str):
+    outcome = run(ENTRIES[name], dtype, 2)
+    assert (outcome.failure, bool(outcome.forward)) == ("", True)
