@@ -83,7 +83,8 @@ def _rows(names: Iterable[str]) -> list[Row]:
 
 def _others() -> list[Row]:
     named = {*CORE, *COMPOSITES}
-    return [row for row in ROWS.all() if row.name.removeprefix("aten.") not in named]
+    rows = [row for row in ROWS.all() if row.name.startswith(("aten.", "prims."))]
+    return [row for row in rows if row.name.removeprefix("aten.") not in named]
 
 
 def _summary() -> str:

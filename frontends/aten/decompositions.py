@@ -2,7 +2,7 @@
 
 # Objects of torch, which is not installed everywhere.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportMissingImports=false, reportUnknownLambdaType=false
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 
@@ -22,12 +22,9 @@ def without_rows() -> dict[Any, Any]:
 @cache
 def decomposed() -> dict[Any, Any]:
     """Return all decompositions, by operator."""
-    import torch
     from torch._decomp import core_aten_decompositions, decomposition_table
 
-    # other decompositions end in this one, which is none of ATen's
-    converts = {torch.ops.prims.convert_element_type.default: lambda x, dtype: x.to(dtype)}
-    return {**decomposition_table, **dict(core_aten_decompositions().items()), **_by_factors(), **on_lists(), **converts}
+    return {**decomposition_table, **dict(core_aten_decompositions().items()), **_by_factors(), **on_lists()}
 
 
 _KEPT = ("aten.lift.default", "aten.lift_fresh.default")
