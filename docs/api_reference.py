@@ -193,7 +193,7 @@ GROUPS = (
     Group(
         "Other frameworks",
         "See [Port PyTorch code](howto/from-pytorch.md).",
-        ("from_torch", "ImportedModule"),
+        ("from_torch", "ImportedModule", "to_torch"),
     ),
     Group(
         "Debugging",

@@ -1,0 +1,245 @@
+"""`rlx.to_torch`: a function of trees of arrays as a differentiable function of tensors."""
+
+# Objects of torch, which is not installed everywhere, and trees of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportMissingImports=false, reportUntypedBaseClass=false
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import update_wrapper
+from typing import Any, SupportsIndex
+from weakref import ref
+
+import numpy as np
+import torch
+
+from xdsl_rlx.compiled_function import CompiledFunction
+from xdsl_rlx.dialects.arrays import read_array
+from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.constants import NAMED
+from xdsl_rlx.forks import at_fork
+from xdsl_rlx.frontends.hosts.split_function import INPUT, SplitFunction
+from xdsl_rlx.frontends.hosts.torch_memory import array_of, tensor_of
+from xdsl_rlx.frontends.shared.errors import FrontendError
+from xdsl_rlx.linearization import ShapeDtypeStruct
+from xdsl_rlx.static_keys import is_static_leaf, static_key
+from xdsl_rlx.tracing import PLAIN, name_of
+from xdsl_rlx.tree import Flatten, Structure, Tree, unflatten
+
+_making = threading.RLock()
+"""Held while a function is traced for a new signature."""
+at_fork.hold(_making)
+
+
+class TorchFunction:
+    """A function of tensors, made by `to_torch`; it has one program for each signature, or two to differentiate."""
+
+    def __init__(self, function: Callable[..., Tree], options: Mapping[str, Any]):
+        update_wrapper(self, function, ("__module__", "__name__", "__qualname__", "__doc__"), ())
+        self.__wrapped__ = function
+        self.name = name_of(function)
+        self._options = dict(options)
+        self._flatten = Flatten()
+        self._programs: dict[Hashable, SplitFunction] = {}
+        self._last: tuple[Structure, list[Any], list[int], SplitFunction] | None = None
+
+    def __repr__(self) -> str:
+        return f"<function {self.name} of tensors, for {len(self._programs)} signatures so far>"
+
+    def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
+        if torch.compiler.is_compiling():
+            return _outside(self)(*args, **kwargs)
+        leaves, structure = self._flatten((args, kwargs))
+        arrays, key, wanted = self._read(leaves)
+        last = self._last
+        if last is not None and last[0] is structure and last[1] == key and last[2] == wanted:
+            program = last[3]
+        else:
+            program = self._program(leaves, structure, arrays, key, wanted)
+            self._last = structure, key, wanted, program
+        if not program.wanted:
+            return _tree(program, list(map(tensor_of, program.forward(*program.forward_operands(arrays)))))
+        return _tree(program, _Call.apply(program, arrays, leaves, *[leaves[n] for n in wanted]))
+
+    def compile(self, /, *args: Tree, **kwargs: Tree) -> None:
+        """Compile the programs for arguments like these."""
+        leaves, structure = self._flatten((args, kwargs))
+        program = self._program(leaves, structure, *self._read(leaves))
+        _ = program.forward, program.backward if program.wanted else None
+
+    def split(self, leaves: Sequence[Any], spec: Any, wanted: Sequence[int]) -> SplitFunction:
+        """The programs for leaves, with a `ShapeDtypeStruct` for each array, of `(args, kwargs)`."""
+        return SplitFunction(self.__wrapped__, leaves, spec, wanted, self._options)
+
+    def _read(self, leaves: Sequence[Any]) -> tuple[list[Any], list[Any], list[int]]:
+        """The arrays of leaves, other leaves as they are; a key of them, and the leaves that need gradients."""
+        arrays: list[Any] = []
+        key: list[Any] = []
+        wanted: list[int] = []
+        is_enabled = torch.is_grad_enabled()
+        for n, x in enumerate(leaves):
+            if isinstance(x, torch.Tensor):
+                if is_enabled and x.requires_grad:
+                    wanted.append(n)
+                array = self._array(x, n)
+            elif type(x) in PLAIN:
+                arrays.append(np.asarray(x, NAMED[PLAIN[type(x)]]))
+                key.append(type(x))
+                continue
+            elif is_static_leaf(x):
+                arrays.append(x)
+                key.append(static_key(x, f"{self.name}: argument leaf {n}"))
+                continue
+            elif (array := read_array(x)) is None:
+                raise FrontendError(f"{self.name}: argument leaf {n} is {shown(x)}; expected a tensor, array or number")
+            arrays.append(array)
+            key.append((array.dtype, array.shape))
+        return arrays, key, wanted
+
+    def _array(self, x: Any, n: int) -> np.ndarray[Any, Any]:
+        try:
+            return array_of(x)
+        except (TypeError, RuntimeError) as error:
+            cure = "call .cpu() first" if x.device.type != "cpu" else "pass a dense tensor of a type that NumPy has"
+            raise FrontendError(
+                f"{self.name}: argument leaf {n} is a tensor on device {x.device}, of {x.dtype}, {x.layout}, which "
+                f"cannot be read ({error}); {cure}"
+            ) from error
+
+    def _program(
+        self, leaves: Sequence[Any], structure: Structure, arrays: Sequence[Any], key: Sequence[Any], wanted: list[int]
+    ) -> SplitFunction:
+        """The program for a signature, made if it is not there."""
+        whole = structure, tuple(key), tuple(wanted)
+        if (found := self._programs.get(whole)) is None:
+            with _making:
+                if (found := self._programs.get(whole)) is None:
+                    structs = [
+                        leaf if type(leaf) in PLAIN or is_static_leaf(leaf) else ShapeDtypeStruct(x.shape, x.dtype)
+                        for leaf, x in zip(leaves, arrays, strict=True)
+                    ]
+                    found = self.split(structs, structure.spec, wanted)
+                    self._programs[whole] = found
+        return found
+
+
+def _outside(function: TorchFunction) -> Callable[..., Tree]:
+    """The function as a graph break of `torch.compile`."""
+    return torch.compiler.disable(function.__call__)
+
+
+def _tree(program: SplitFunction, tensors: Sequence[Any]) -> Tree:
+    made = program.made
+    if made.results.is_leaf() and not made.fixed:
+        return tensors[0]
+    return unflatten(made.results, made.with_fixed(tensors))
+
+
+class _Call(torch.autograd.Function):
+    """The forward program, then the backward program."""
+
+    @staticmethod
+    def forward(ctx: Any, program: SplitFunction, arrays: Any, leaves: Any, *wanted: Any) -> tuple[Any, ...]:
+        found = list(map(tensor_of, program.forward(*program.forward_operands(arrays))))
+        saved: list[Any] = []
+        ctx.read = None
+        for source, n in program.halves.residuals:
+            if source != INPUT:
+                saved.append(found[n])
+            elif isinstance(x := leaves[program.operands[n]], torch.Tensor):
+                saved.append(x)
+            else:
+                # an array or a number, which PyTorch does not save
+                ctx.read = {**(ctx.read or {}), len(saved): arrays[program.operands[n]]}
+                saved.append(None)
+        ctx.save_for_backward(*saved)
+        ctx.program = program
+        ctx.wanted = [ref(x) for x in wanted]
+        ctx.set_materialize_grads(False)
+        return tuple(found[: program.count])
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+        program, saved = ctx.program, ctx.saved_tensors
+        residuals = [x if x is None else array_of(x) for x in saved]
+        for n, x in (ctx.read or {}).items():
+            residuals[n] = x
+        given = [cotangents[n] for n in program.floats]
+        arrays = [zeros if x is None else array_of(x) for x, zeros in zip(given, program.zeros, strict=True)]
+        found = program.backward(*program.backward_operands(residuals, arrays))
+        gradients = [tensor_of(x) for x in found]
+        if torch.is_grad_enabled():
+            read = [x for x in (*(one() for one in ctx.wanted), *given) if x is not None and x.requires_grad]
+            gradients = _Once.apply(program.made.graph.name, len(gradients), *gradients, *read)
+        return (None, None, None, *gradients)
+
+
+class _Once(torch.autograd.Function):
+    """Gradients that cannot be differentiated: an error that says so if they are."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, count: int, *tensors: Any) -> tuple[Any, ...]:
+        ctx.name = name
+        return tuple(x.view_as(x) for x in tensors[:count])
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+        raise FrontendError(second_derivative(ctx.name))
+
+
+def second_derivative(name: str) -> str:
+    """Return the message of the error of a gradient that is differentiated."""
+    return (
+        f"to_torch: the gradient of '{name}' cannot be differentiated by PyTorch; differentiate the function before it "
+        f"is converted, as in rlx.to_torch(rlx.grad({name})), whose result has a gradient"
+    )
+
+
+def to_torch(
+    f: Callable[..., Tree],
+    /,
+    *example: Tree,
+    custom_op: str | None = None,
+    threads: SupportsIndex | None = None,
+    memory_budget: SupportsIndex | None = None,
+    **kwargs: Tree,
+) -> Callable[..., Tree]:
+    """
+    Return a function of trees of arrays as a differentiable function of tensors.
+
+    Arguments and results are trees of tensors in place of arrays. A call runs one compiled program. If a tensor among
+    the arguments requires a gradient, that program also returns the residuals that a second program reads in
+    `backward`. Contiguous tensors are read in place, and the results are memory of the program: nothing is copied. Each
+    new signature, of shapes, element types and tensors that require gradients, compiles once.
+
+    `example` and `kwargs` are arguments of `f`, tensors or arrays, whose values do not matter: the programs for them
+    are compiled at once. `threads` and `memory_budget` are those of `rlx.compile`.
+
+    `custom_op="ns::name"` also registers `torch.ops.ns.name`, with rules for shapes and gradients, and returns a
+    function that calls it; `torch.compile` keeps it as one operator. It needs an example, for the number of tensors.
+
+    ```python
+    f = rlx.to_torch(lambda params, x: np.tanh(x @ params["w"]))
+    f({"w": torch.ones(3, 2, requires_grad=True)}, torch.ones(4, 3)).sum().backward()
+    ```
+
+    Gradients of gradients are computed by `rlx`: `rlx.to_torch(rlx.grad(f))`. Raises FrontendError if torch is not
+    installed, and for arguments that cannot be read.
+    """
+    if not callable(f):
+        raise FrontendError(f"to_torch: f: expected a function of trees of arrays, got {shown(f)}")
+    if isinstance(f, CompiledFunction) and f.donates:
+        raise FrontendError(
+            f"to_torch: '{name_of(f)}' donates arguments, which PyTorch would still read; compile it without donate"
+        )
+    given = {"threads": threads, "memory_budget": memory_budget}
+    function = TorchFunction(f, {name: x for name, x in given.items() if x is not None})
+    if custom_op is not None:
+        from xdsl_rlx.frontends.hosts.torch_operator import registered
+
+        return registered(function, custom_op, example, kwargs)
+    if example or kwargs:
+        function.compile(*example, **kwargs)
+    return function
