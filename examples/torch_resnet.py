@@ -58,7 +58,7 @@ class ResNet(nn.Module):
         return self.head(self.blocks(self.stem(x)).mean(dim=(2, 3)))
 
 
-class Digits(Dataset):
+class Digits(Dataset[tuple[Any, Any]]):
     """Images [1, 8, 8] and labels; `augment` turns and shifts each image when it is read."""
 
     def __init__(self, part: dict[str, Any], augment: bool = False) -> None:

@@ -17,14 +17,14 @@ def fenced(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
 
 
-def run_blocks(page: str) -> dict[str, Any]:
+def run_blocks(page: str, language: str = "python") -> dict[str, Any]:
     """
-    The names left by the Python blocks of a page, run one after the other.
+    The names left by the blocks of a page in Python, which are fenced as `language`, run one after the other.
 
     AssertionError where a block prints something else than the `text` block right behind it says.
     """
     names: dict[str, Any] = {"__name__": page}
-    pattern = r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<said>.*?)^```$)?"
+    pattern = rf"^```{language}\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<said>.*?)^```$)?"
     text = (ROOT / page).read_text()
     for number, found in enumerate(re.finditer(pattern, text, re.DOTALL | re.MULTILINE)):
         name, block = f"<{page} {number}>", found["code"]
