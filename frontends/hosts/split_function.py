@@ -75,6 +75,8 @@ class SplitFunction:
         self._spec = spec
         self._options = options
         self._weights = Weights()
+        self.on_tensors: Any = None
+        """Both programs as functions of tensors, for a host that has made these."""
         args, kwargs = unflatten(spec, self._leaves)
         parameters = parameters_of(function)
         values = parameters.bind(args, kwargs)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import update_wrapper
+from dataclasses import dataclass
+from functools import cached_property, update_wrapper
 from typing import Any, SupportsIndex
 from weakref import ref
 
@@ -22,6 +23,7 @@ from xdsl_rlx.dialects.constants import NAMED
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.frontends.hosts.split_function import INPUT, SplitFunction
 from xdsl_rlx.frontends.hosts.torch_memory import array_of, tensor_of
+from xdsl_rlx.frontends.hosts.torch_windows import TENSORS, Windows
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.linearization import ShapeDtypeStruct
 from xdsl_rlx.static_keys import is_static_leaf, static_key
@@ -31,6 +33,15 @@ from xdsl_rlx.tree import Flatten, Structure, Tree, unflatten
 _making = threading.RLock()
 """Held while a function is traced for a new signature."""
 at_fork.hold(_making)
+
+
+@dataclass(frozen=True)
+class _Last:
+    structure: Structure
+    key: list[Any]
+    is_enabled: bool
+    wanted: list[int]
+    program: SplitFunction
 
 
 class TorchFunction:
@@ -43,7 +54,8 @@ class TorchFunction:
         self._options = dict(options)
         self._flatten = Flatten()
         self._programs: dict[Hashable, SplitFunction] = {}
-        self._last: tuple[Structure, list[Any], list[int], SplitFunction] | None = None
+        self._last: _Last | None = None
+        """What the last call ran, if its leaves were all tensors: the next one has mostly the same signature."""
 
     def __repr__(self) -> str:
         return f"<function {self.name} of tensors, for {len(self._programs)} signatures so far>"
@@ -52,16 +64,30 @@ class TorchFunction:
         if torch.compiler.is_compiling():
             return _outside(self)(*args, **kwargs)
         leaves, structure = self._flatten((args, kwargs))
-        arrays, key, wanted = self._read(leaves)
+        is_enabled = torch.is_grad_enabled()
+        key = [
+            (x.dtype, x.shape, x.requires_grad)
+            for x in leaves
+            if type(x) in TENSORS and x.is_cpu and x.layout is torch.strided
+        ]
         last = self._last
-        if last is not None and last[0] is structure and last[1] == key and last[2] == wanted:
-            program = last[3]
+        if (
+            last is not None
+            and last.structure is structure
+            and last.key == key
+            and last.is_enabled is is_enabled
+            and len(key) == len(leaves)
+        ):
+            program, wanted, operands = last.program, last.wanted, leaves
         else:
-            program = self._program(leaves, structure, arrays, key, wanted)
-            self._last = structure, key, wanted, program
+            arrays, signature, wanted = self._read(leaves)
+            program = self._program(leaves, structure, arrays, signature, wanted)
+            operands = program.forward_operands(arrays)
+            # with other leaves than tensors, `key` does not say all
+            self._last = _Last(structure, key, is_enabled, wanted, program) if len(key) == len(leaves) else None
         if not program.wanted:
-            return _tree(program, list(map(tensor_of, program.forward(*program.forward_operands(arrays)))))
-        return _tree(program, _Call.apply(program, arrays, leaves, *[leaves[n] for n in wanted]))
+            return _tree(program, list(map(tensor_of, _windows(program).forward(operands))))
+        return _tree(program, _Call.apply(program, operands, leaves, *[leaves[n] for n in wanted]))
 
     def compile(self, /, *args: Tree, **kwargs: Tree) -> None:
         """Compile the programs for arguments like these."""
@@ -130,6 +156,26 @@ def _outside(function: TorchFunction) -> Callable[..., Tree]:
     return torch.compiler.disable(function.__call__)
 
 
+class _Windows:
+    """Both programs of a function on tensors."""
+
+    def __init__(self, program: SplitFunction):
+        self._program = program
+        self.forward = Windows(program.forward)
+
+    @cached_property
+    def backward(self) -> Windows:
+        """The program of the gradients, compiled when it is first needed."""
+        return Windows(self._program.backward)
+
+
+def _windows(program: SplitFunction) -> _Windows:
+    found = program.on_tensors
+    if found is None:
+        found = program.on_tensors = _Windows(program)
+    return found
+
+
 def _tree(program: SplitFunction, tensors: Sequence[Any]) -> Tree:
     made = program.made
     if made.results.is_leaf() and not made.fixed:
@@ -141,8 +187,8 @@ class _Call(torch.autograd.Function):
     """The forward program, then the backward program."""
 
     @staticmethod
-    def forward(ctx: Any, program: SplitFunction, arrays: Any, leaves: Any, *wanted: Any) -> tuple[Any, ...]:
-        found = list(map(tensor_of, program.forward(*program.forward_operands(arrays))))
+    def forward(ctx: Any, program: SplitFunction, operands: Any, leaves: Any, *wanted: Any) -> tuple[Any, ...]:
+        found = list(map(tensor_of, _windows(program).forward(operands)))
         saved: list[Any] = []
         ctx.read = None
         for source, n in program.halves.residuals:
@@ -152,7 +198,7 @@ class _Call(torch.autograd.Function):
                 saved.append(x)
             else:
                 # an array or a number, which PyTorch does not save
-                ctx.read = {**(ctx.read or {}), len(saved): arrays[program.operands[n]]}
+                ctx.read = {**(ctx.read or {}), len(saved): operands[n]}
                 saved.append(None)
         ctx.save_for_backward(*saved)
         ctx.program = program
@@ -163,12 +209,10 @@ class _Call(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
         program, saved = ctx.program, ctx.saved_tensors
-        residuals = [x if x is None else array_of(x) for x in saved]
-        for n, x in (ctx.read or {}).items():
-            residuals[n] = x
+        residuals = saved if ctx.read is None else [ctx.read.get(n, x) for n, x in enumerate(saved)]
         given = [cotangents[n] for n in program.floats]
-        arrays = [zeros if x is None else array_of(x) for x, zeros in zip(given, program.zeros, strict=True)]
-        found = program.backward(*program.backward_operands(residuals, arrays))
+        weights = [zeros if x is None else x for x, zeros in zip(given, program.zeros, strict=True)]
+        found = _windows(program).backward(program.backward_operands(residuals, weights))
         gradients = [tensor_of(x) for x in found]
         if torch.is_grad_enabled():
             read = [x for x in (*(one() for one in ctx.wanted), *given) if x is not None and x.requires_grad]

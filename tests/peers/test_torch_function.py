@@ -133,32 +133,54 @@ def test_a_second_derivative_names_the_cure() -> None:
     torch.testing.assert_close(second, 6 * x)
 
 
-def test_contiguous_tensors_are_read_in_place_and_results_are_not_copied() -> None:
+def test_contiguous_tensors_are_read_in_place_and_results_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, ...]] = []
     params, x = example()
     f: Any = rlx.to_torch(net)
-    f(params, x)
+    # the first call finds its program by arrays, the next ones by tensors
+    for _ in range(2):
+        f(params, x)["y"].sum().backward()
     (program,) = f._programs.values()
-    forward, backward = program.forward, program.backward
 
-    def watched(call: Any) -> Any:
-        def watch(*arrays: Any) -> Any:
-            found = call(*arrays)
+    for one in (program.on_tensors.forward, program.on_tensors.backward):
+        compiled = one._compiled
+        one._free.append(one._made())
+
+        def watch(*arrays: Any, compiled: Any = compiled) -> Any:
+            found = compiled(*arrays)
             seen.append(tuple(one.ctypes.data for one in arrays))
             seen.append(tuple(one.ctypes.data for one in found))
             return found
 
-        return watch
-
-    program.forward, program.backward = watched(forward), watched(backward)
+        monkeypatch.setattr(one, "_compiled", watch)
     found = f(params, x)
     given = {one.data_ptr() for one in (*params.values(), x)}
     assert set(seen[0]) == given
     assert {one.data_ptr() for one in found.values()} <= set(seen[1])
     weight = torch.ones(4, 5, dtype=DOUBLE)
     grads = torch.autograd.grad(found["y"], list(params.values()), weight)
-    assert weight.data_ptr() in seen[2] and x.data_ptr() in seen[2]
+    assert x.data_ptr() in seen[2]
     assert {one.data_ptr() for one in grads} == set(seen[3])
+    seen.clear()
+    found = f(params, x)
+    torch.autograd.grad([found["y"], found["energy"]], list(params.values()), [weight, one_of(weight)])
+    assert {x.data_ptr(), weight.data_ptr()} <= set(seen[2])
+
+
+def one_of(x: Any) -> Any:
+    return x[0, 0].clone()
+
+
+def test_a_tensor_of_another_kind_after_one_of_the_same_shape() -> None:
+    f = rlx.to_torch(lambda x: x * 2)
+    plain = torch.randn(4, dtype=torch.complex64)
+    for x in (plain, plain, plain.conj(), plain[::1], torch.randn(8, dtype=torch.complex64)[::2], plain):
+        torch.testing.assert_close(f(x), x * 2)
+    real = torch.arange(4, dtype=torch.float32)
+    for x in (real, real, plain.conj().imag, real.expand(4), real[:1].expand(4)):
+        torch.testing.assert_close(f(x), x * 2)
+    with pytest.raises(rlx.FrontendError, match="device meta"):
+        f(torch.zeros(4, device="meta"))
 
 
 def test_a_residual_is_read_again_and_the_forward_pass_is_not() -> None:

@@ -337,7 +337,7 @@ def fast_call(plan: RunPlan, slow_call: Callable[..., tuple[Array, ...]]) -> Cal
     the fields of tuples and arrays where CPython's and NumPy's binary interface has them. Where that is not so (which
     is tested, not assumed), the slow call serves every call.
     """
-    if not _layout_is_known():
+    if not layout_is_known():
         return slow_call
     plan.set(PlanTable.SLOW_CALL, id(slow_call))
     plan.set(PlanTable.REPORT, id(report_check))
@@ -347,7 +347,7 @@ def fast_call(plan: RunPlan, slow_call: Callable[..., tuple[Array, ...]]) -> Cal
 
 
 @cache
-def _layout_is_known() -> bool:
+def layout_is_known() -> bool:
     """Whether tuples and arrays of this interpreter are laid out as the machine code reads them."""
     array = np.empty((3, 5), np.float32)
     items = (array, None)

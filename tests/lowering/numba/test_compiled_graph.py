@@ -24,7 +24,7 @@ UNALIGNED = np.zeros(33, np.uint8)[1:].view(np.float32)
 def add(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, build, make):
     """y = x + w, called through the built-in function or, as on an interpreter with other objects, without it."""
     if request.param == "slow":
-        monkeypatch.setattr(binding, "_layout_is_known", lambda: False)
+        monkeypatch.setattr(binding, "layout_is_known", lambda: False)
     graph = build(make.add(8))
     assert (type(graph._call).__name__ == "builtin_function_or_method") is (request.param == "fast")
     # how long a first run takes nobody knows, so that one is never the built-in function's

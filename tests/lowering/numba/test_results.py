@@ -26,7 +26,7 @@ Add = Callable[..., tuple[NDArray[Any], ...]]
 def add(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, build, make) -> Add:
     """y = x + w of the least size that is kept, by either way of calling."""
     if request.param == "slow":
-        monkeypatch.setattr(binding, "_layout_is_known", lambda: False)
+        monkeypatch.setattr(binding, "layout_is_known", lambda: False)
     return build(make.add(SIZE))
 
 
