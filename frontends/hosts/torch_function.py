@@ -262,7 +262,8 @@ def to_torch(
     are compiled at once. `threads` and `memory_budget` are those of `rlx.compile`.
 
     `custom_op="ns::name"` also registers `torch.ops.ns.name`, with rules for shapes and gradients, and returns a
-    function that calls it; `torch.compile` keeps it as one operator. It needs an example, for the number of tensors.
+    function that calls it. `torch.compile` keeps it as one operator, but the backend "xdsl_rlx" fuses it. It needs an
+    example, for the number of tensors.
 
     ```python
     f = rlx.to_torch(lambda params, x: np.tanh(x @ params["w"]))

@@ -16,12 +16,18 @@ import numpy as np
 import torch
 from torch.utils import _pytree
 
+from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.constants import NAMED
+from xdsl_rlx.dialects.mir.value import Value
+from xdsl_rlx.dialects.shapes import element_of
+from xdsl_rlx.frontends.aten.rows import ROWS, Call
 from xdsl_rlx.frontends.hosts.split_function import INPUT, SplitFunction
 from xdsl_rlx.frontends.hosts.torch_function import TorchFunction, second_derivative
 from xdsl_rlx.frontends.hosts.torch_memory import array_of, tensor_of
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.linearization import ShapeDtypeStruct
+from xdsl_rlx.tracing import builder_of, type_of
 from xdsl_rlx.tree import Tree, flatten, unflatten
 
 
@@ -72,6 +78,28 @@ class Operator:
         self._backward_op.register_fake(self._backward_shapes)
         self._op.register_autograd(self._gradients, setup_context=self._save)
         self._backward_op.register_autograd(self._refuse)
+        # graphs of the backend xdsl_rlx have the function itself
+        namespace, stem = name.split("::")
+        ROWS.add(f"{stem}.default", composite=True, namespace=namespace)(self._built)
+        ROWS.add(f"{stem}_backward.default", composite=True, namespace=namespace)(self._built_backward)
+
+    def _built(self, call: Call, *args: Any) -> list[Any]:
+        """The row of the operator."""
+        *tensors, wanted = args
+        program = self.program(_signature(tensors, wanted))
+        by_leaf = dict(zip(self._tensors, tensors, strict=True))
+        operands = [by_leaf.get(n, self._leaves[n]) for n in program.operands]
+        if program.wanted:
+            return self._ordered(_inlined(program.halves.forward, operands, program.halves.held))
+        return self._ordered(_inlined(program.made.graph, operands, program.made.held))
+
+    def _built_backward(
+        self, call: Call, residuals: Sequence[Any], cotangents: Sequence[Any], signature: str
+    ) -> list[Any]:
+        """The row of the gradient."""
+        program = self.program(signature)
+        operands = program.backward_operands(self._kept(program, residuals), cotangents)
+        return list(_inlined(program.halves.backward, operands, program.halves.held))
 
     def program(self, signature: str) -> SplitFunction:
         """The programs for a signature, made if they are not there."""
@@ -102,16 +130,19 @@ class Operator:
 
     def _backward(self, residuals: Sequence[Any], cotangents: Sequence[Any], signature: str) -> list[Any]:
         program = self.program(signature)
-        given = list(map(array_of, cotangents))
+        residuals, cotangents = list(map(array_of, residuals)), list(map(array_of, cotangents))
+        operands = program.backward_operands(self._kept(program, residuals), cotangents)
+        return list(map(tensor_of, program.backward(*operands)))
+
+    def _kept(self, program: SplitFunction, residuals: Sequence[Any]) -> list[Any]:
+        """All residuals: those that are numbers of the example are not among the tensors."""
         read = iter(residuals)
-        # residuals that are numbers of the example are not among the tensors
-        kept = [
+        return [
             self._leaves[program.operands[n]]
             if source == INPUT and program.operands[n] not in self._tensors
-            else array_of(next(read))
+            else next(read)
             for source, n in program.halves.residuals
         ]
-        return list(map(tensor_of, program.backward(*program.backward_operands(kept, given))))
 
     def _backward_shapes(self, residuals: Sequence[Any], cotangents: Sequence[Any], signature: str) -> list[Any]:
         types, wanted = json.loads(signature)
@@ -181,8 +212,26 @@ class _Number(int):
 
 def _signature(tensors: Sequence[Any], wanted: Sequence[bool]) -> str:
     """The element type and the shape of each tensor, and whether it needs a gradient."""
-    types = [(str(x.dtype).removeprefix("torch."), *map(int, x.shape)) for x in tensors]
+    types = [(_dtype_name(x), *map(int, x.shape)) for x in tensors]
     return json.dumps([types, list(map(bool, wanted))])
+
+
+def _dtype_name(x: Any) -> str:
+    """The name of an element type, which PyTorch and NumPy share."""
+    if isinstance(x, torch.Tensor):
+        return str(x.dtype).removeprefix("torch.")
+    return np.dtype(NAMED[type_of(x, "a tensor")[0]]).name
+
+
+def _inlined(graph: GraphModule, operands: Sequence[Any], held: Mapping[str, Any]) -> Sequence[Any]:
+    """The results of a graph, built into the graph that is being traced."""
+    builder: Any = builder_of(operands)
+    rest = iter(operands)
+    found: list[Any] = []
+    for one in graph.interface.arguments:
+        x = held[one.name] if one.name in held else next(rest)
+        found.append(x if isinstance(x, Value) else builder.constant(x, element_of(one.value)))
+    return builder.inline(graph, *found)
 
 
 def _empty(shape: Sequence[int], dtype: Any) -> Any:
@@ -193,6 +242,8 @@ def registered(function: Any, name: str, args: tuple[Tree, ...], kwargs: Mapping
     """Register `ns::name`, for a `TorchFunction`, and its gradient; return the function of trees that calls it."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*::[A-Za-z_]\w*", name):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise FrontendError(f"to_torch: custom_op: expected a name such as 'mylib::step', got {shown(name)}")
+    if ROWS.get(f"{name.replace('::', '.')}.default") is not None:
+        raise FrontendError(f"to_torch: custom_op: the operator {name!r} is registered already; choose another name")
     if not args and not kwargs:
         raise FrontendError(
             f"to_torch: custom_op={name!r} needs an example, from which the operator has its number of tensors: "

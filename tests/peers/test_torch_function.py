@@ -270,6 +270,7 @@ def test_a_compiled_function_and_an_imported_module() -> None:
         (lambda: rlx.to_torch(lambda x: x, custom_op="a::b"), "needs an example"),
         (lambda: rlx.to_torch(lambda x: x, torch.ones(2), custom_op="ab"), "mylib::step"),
         (lambda: rlx.to_torch(lambda x: x, 2.0, custom_op="rlx_test::none"), "expected a tensor"),
+        (lambda: rlx.to_torch(lambda x: x, torch.ones(2), custom_op="rlx_test::net"), "registered already"),
     ],
 )
 def test_errors(call: Any, text: str) -> None:
@@ -309,6 +310,23 @@ class TestCustomOp:
         ):
             torch.testing.assert_close(mine, other)
         assert "rlx_test.net" in graphs[0]
+
+    def test_the_backend_builds_it_into_its_programs(self) -> None:
+        def step(params: Any, x: Any) -> Any:
+            found = self.f(params, x * 2)
+            return {"y": found["y"] * 1, "energy": found["energy"], "best": found["best"] + 1}
+
+        compiled = torch.compile(step, backend="xdsl_rlx", options={"strict": True}, fullgraph=True)
+        expected = in_torch(self.params, self.x * 2)
+        torch.testing.assert_close(compiled(self.params, self.x)["best"], expected["best"] + 1)
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(self.params, self.x)["energy"], expected["energy"])
+        for mine, other in zip(
+            gradients(compiled, self.params, self.x),
+            gradients(lambda params, x: in_torch(params, x * 2), self.params, self.x),
+            strict=True,
+        ):
+            torch.testing.assert_close(mine, other)
 
     def test_opcheck(self) -> None:
         op = torch.ops.rlx_test.net.default
