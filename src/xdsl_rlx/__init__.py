@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     )
     from xdsl_rlx.dialects.errors import GraphError, NanError, RlxError
     from xdsl_rlx.frontends.aten.imported_module import ImportedModule, from_torch
-    from xdsl_rlx.frontends.hosts.torch_function import to_torch
+    from xdsl_rlx.frontends.hosts.to_torch import to_torch
     from xdsl_rlx.frontends.shared.errors import FrontendError
     from xdsl_rlx.indexing import (
         dynamic_index_in_dim,
@@ -307,7 +307,7 @@ _FRONTENDS = {
     "FrontendError": "xdsl_rlx.frontends.shared.errors",
     "ImportedModule": "xdsl_rlx.frontends.aten.imported_module",
     "from_torch": "xdsl_rlx.frontends.aten.imported_module",
-    "to_torch": "xdsl_rlx.frontends.hosts.torch_function",
+    "to_torch": "xdsl_rlx.frontends.hosts.to_torch",
 }
 """Names of the front ends, which are imported when they are asked for: most programs need none."""
 
