@@ -78,7 +78,7 @@ OTHER_TYPES = {
     torch.int64: """
         __rpow__ abs add amax argmax bitwise_left_shift bitwise_right_shift clamp cummax cumsum diff div.floor_rounding
         div.no_rounding_mode div.trunc_rounding floor_divide fmod gcd index_add lcm max.reduction_with_dim
-        median nn.functional.avg_pool2d nn.functional.max_pool2d pow prod remainder scatter_reduce.mean
+        median nn.functional.avg_pool2d pow prod remainder scatter_reduce.mean
         searchsorted sign sort sum trapezoid true_divide where
     """,
     torch.bool: """
