@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 import xdsl_rlx as rlx
+from xdsl_rlx.frontends.hosts.torch_threads import calm_openmp
 
 SIZES = (64, 256, 512)
 
@@ -58,9 +59,11 @@ def timed(run: Callable[[], None]) -> tuple[float, float]:
     return time.perf_counter() - began, time.process_time() - used
 
 
-def rows(threads: int, rounds: int) -> Iterator[tuple[str, list[float], list[float]]]:
+def rows(threads: int, rounds: int, calm: bool) -> Iterator[tuple[str, list[float], list[float]]]:
     """For each case the least times of (a), (b) and both, and those of all cores, by call."""
     torch.set_num_threads(threads)
+    if calm:
+        calm_openmp()
     for size in SIZES:
         x = np.ones((size, size), np.float32)
         t = torch.ones(size, size)
@@ -90,9 +93,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--as-is", action="store_true", help="leave the idle threads of OpenMP as they are")
     options = parser.parse_args()
     print(f"{'':24}{'a us':>10}{'b us':>10}{'a b us':>10}{'ratio':>8}{'of all cores':>14}")
-    for name, wall, cores in rows(options.threads, options.rounds):
+    for name, wall, cores in rows(options.threads, options.rounds, not options.as_is):
         times = "".join(f"{one * 1e6:10.1f}" for one in wall)
         print(f"{name:24}{times}{wall[2] / (wall[0] + wall[1]):8.2f}{cores[2] / (cores[0] + cores[1]):14.2f}")
 

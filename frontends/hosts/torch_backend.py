@@ -14,7 +14,9 @@ from xdsl_rlx.frontends.aten import table, walk
 from xdsl_rlx.frontends.aten.decompositions import without_rows
 from xdsl_rlx.frontends.hosts.torch_program import Program
 from xdsl_rlx.frontends.hosts.torch_recurrent import with_recurrent_layers
+from xdsl_rlx.frontends.hosts.torch_threads import calm_openmp
 from xdsl_rlx.frontends.shared.errors import FrontendError, missing_ops
+from xdsl_rlx.lowering.numba.driver.process import thread_count
 
 assert table.ROWS
 
@@ -38,6 +40,8 @@ def xdsl_rlx(graph: Any, example: Sequence[Any], *, options: Mapping[str, Any] |
             f"torch.compile: option {unknown[0]!r} is not known to the backend xdsl_rlx; expected {', '.join(OPTIONS)}"
         )
     strict = bool(given.pop("strict", False))
+    if thread_count(given.get("threads")) > 1:
+        calm_openmp()
 
     def partition(joint: Any, *args: Any, **kwargs: Any) -> Any:
         _check(joint.graph)
