@@ -117,7 +117,9 @@ def unreadable(graph: Any) -> list[Missing]:
     for node in graph.nodes:
         val = node.meta.get("val")
         for one in val if isinstance(val, list | tuple) else (val,):
-            if (device := getattr(one, "device", None)) is not None and device.type != "cpu":
+            # the device of a fake tensor is "meta" while another thread runs an operator in its mode
+            device = getattr(one, "fake_device", None) or getattr(one, "device", None)
+            if device is not None and device.type != "cpu":
                 cure = "programs run on the CPU; call .cpu() on the model and its inputs"
                 found.setdefault((f"a tensor on device {device.type}", cure), []).append(node)
             elif (dtype := getattr(one, "dtype", None)) is not None and str(dtype) not in DTYPES:
