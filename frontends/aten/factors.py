@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
 from xdsl_rlx.frontends.aten.values import cast, category, dtype_of, traced
 from xdsl_rlx.op_functions import function
@@ -312,7 +313,7 @@ def _householder_product(c: Call, input: Any, tau: Any) -> Any:
 
 def _reflected(input: Any, tau: Any, other: Any, last_first: bool) -> Any:
     if category(dtype_of(input)) == 3:
-        raise NotImplementedError("reflections of complex vectors are not computed")
+        raise GraphError("reflections of complex vectors are not computed")
     numbers = np.arange(input.shape[-2])
     order = range(tau.shape[-1])
     for k in reversed(order) if last_first else order:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx import nn
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.frontends.aten.backward import gradients
 from xdsl_rlx.frontends.aten.neural import REDUCTIONS
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
@@ -27,7 +28,7 @@ def _ctc(log_probs: Any, targets: Any, inputs: Any, lengths: Any, blank: int, ze
 
 def _rows_of_targets(targets: Any, lengths: Any) -> Any:
     if not isinstance(lengths, list | np.ndarray):
-        raise NotImplementedError("targets in one row need lengths that are known; pass targets as [N, S]")
+        raise GraphError("targets in one row need lengths that are known; pass targets as [N, S]")
     ends = np.cumsum(lengths)
     index = np.clip((ends - lengths)[:, None] + np.arange(max(int(np.max(lengths)), 1)), 0, targets.shape[0] - 1)
     return np.take(targets, index)

@@ -10,7 +10,7 @@ Max pools return the positions of the elements, as PyTorch saves them: their gra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -49,29 +49,21 @@ def at_positions(grad: Any, indices: Any, like: Any, axes: int) -> Any:
 
 
 def _max_pools(axes: int) -> None:
-    def values(
-        c: Call,
-        self: Any,
-        kernel_size: Sizes,
-        stride: Sizes = (),
-        padding: Sizes = 0,
-        dilation: Sizes = 1,
-        ceil_mode: bool = False,
-    ) -> Any:
-        kernel, steps, pads, apart = _windows(axes, kernel_size, stride, padding, dilation)
-        return nn.max_pool(self, kernel, steps, pads, apart, ceil_mode)
+    def row(pool: Callable[..., Any]) -> Callable[..., Any]:
+        def build(
+            c: Call,
+            self: Any,
+            kernel_size: Sizes,
+            stride: Sizes = (),
+            padding: Sizes = 0,
+            dilation: Sizes = 1,
+            ceil_mode: bool = False,
+        ) -> Any:
+            return pool(self, *_windows(axes, kernel_size, stride, padding, dilation), ceil_mode)
 
-    def with_indices(
-        c: Call,
-        self: Any,
-        kernel_size: Sizes,
-        stride: Sizes = (),
-        padding: Sizes = 0,
-        dilation: Sizes = 1,
-        ceil_mode: bool = False,
-    ) -> Any:
-        kernel, steps, pads, apart = _windows(axes, kernel_size, stride, padding, dilation)
-        return list(max_and_positions(self, kernel, steps, pads, apart, ceil_mode))
+        return build
+
+    values, with_indices = row(nn.max_pool), row(lambda *args: list(max_and_positions(*args)))
 
     def backward(
         c: Call,

@@ -11,6 +11,7 @@ from math import floor
 from typing import Any
 
 from xdsl_rlx import nn
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.frontends.aten.backward import asked, gradients
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
 from xdsl_rlx.frontends.aten.values import dtype_of
@@ -40,7 +41,7 @@ def _rows_of(name: str, mode: str, has_corners: bool) -> None:
         if scales and None not in scales:
             found = [floor(n * factor) for n, factor in zip(x.shape[2:], scales, strict=True)]
             if size and found != list(size):
-                raise NotImplementedError(f"scales {list(scales)} give the size {found}, not {list(size)}")
+                raise GraphError(f"scales {list(scales)} give the size {found}, not {list(size)}")
             return nn.interpolate(x, None, list(scales), mode, corners, False, antialias)
         return nn.interpolate(x, list(size or ()), None, mode, corners, False, antialias)
 

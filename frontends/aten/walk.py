@@ -213,7 +213,7 @@ class _Walk:
                 return _typed(row.build(call, *args, **kwargs), node.meta.get("val"))
         except FrontendError:
             raise
-        except (ValueError, TypeError, NotImplementedError) as error:
+        except (ValueError, TypeError) as error:
             raise FrontendError(
                 f"{row.name}, at {location(node)}: {error}",
                 [Missing(row.name, 1, location(node), str(error))],

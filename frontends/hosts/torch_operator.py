@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import library
 from torch.utils import _pytree
 
 from xdsl_rlx.builder import GraphModule
@@ -64,7 +65,6 @@ class Operator:
 
     def _define(self, name: str) -> None:
         arguments = ", ".join(f"Tensor x{n}" for n in range(len(self._tensors)))
-        library = torch.library
         self._op = library.custom_op(
             name, self._forward, mutates_args=(), schema=f"({arguments}, bool[] needs_grad) -> Tensor[]"
         )

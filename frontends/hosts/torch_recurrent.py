@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch import library
 
 _KINDS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
-_LIBRARY = torch.library.Library("xdsl_rlx", "FRAGMENT")
+_LIBRARY = library.Library("xdsl_rlx", "FRAGMENT")
 _ARGUMENTS = "Tensor x, Tensor h, Tensor? c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr"
 _LIBRARY.define(f"recurrent_layer({_ARGUMENTS}, str kind, bool reverse) -> (Tensor, Tensor, Tensor)")
 _LIBRARY.define(
@@ -109,12 +110,12 @@ def _reference(args: Sequence[Any]) -> tuple[Any, Any, Any]:
     return out, last[0][0], last[1][0] if len(last) > 1 else x.new_empty(0)
 
 
-@torch.library.impl(_LIBRARY, "recurrent_layer", "CompositeExplicitAutograd")
+@library.impl(_LIBRARY, "recurrent_layer", "CompositeExplicitAutograd")
 def _forward(*args: Any) -> tuple[Any, Any, Any]:
     return tuple(one.clone() for one in _reference(args))  # pyright: ignore[reportReturnType]
 
 
-@torch.library.impl(_LIBRARY, "recurrent_layer_backward", "CompositeExplicitAutograd")
+@library.impl(_LIBRARY, "recurrent_layer_backward", "CompositeExplicitAutograd")
 def _backward(d_out: Any, d_h: Any, d_c: Any, *args: Any) -> tuple[Any, ...]:
     with torch.enable_grad():
         given = [one.detach().requires_grad_() if isinstance(one, torch.Tensor) else one for one in args]
@@ -125,13 +126,13 @@ def _backward(d_out: Any, d_h: Any, d_c: Any, *args: Any) -> tuple[Any, ...]:
     return tuple((next(found) if isinstance(one, torch.Tensor) else args[0].new_empty(0)) for one in args[:8])
 
 
-@torch.library.register_fake("xdsl_rlx::recurrent_layer")
+@library.register_fake("xdsl_rlx::recurrent_layer")
 def _fake(x: Any, h: Any, c: Any, *args: Any) -> tuple[Any, Any, Any]:
     out = x.new_empty((x.shape[0], x.shape[1], h.shape[1]))
     return out, torch.empty_like(h), x.new_empty(0) if c is None else torch.empty_like(c)
 
 
-@torch.library.register_fake("xdsl_rlx::recurrent_layer_backward")
+@library.register_fake("xdsl_rlx::recurrent_layer_backward")
 def _fake_backward(d_out: Any, d_h: Any, d_c: Any, *args: Any) -> tuple[Any, ...]:
     return tuple(args[0].new_empty(0) if one is None else args[0].new_empty(one.shape) for one in args[:8])
 
@@ -149,4 +150,4 @@ def _gradients(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
     return *(one if here else None for one, here in zip(found, ctx.given, strict=True)), None, None
 
 
-torch.library.register_autograd("xdsl_rlx::recurrent_layer", _gradients, setup_context=_saved)
+library.register_autograd("xdsl_rlx::recurrent_layer", _gradients, setup_context=_saved)

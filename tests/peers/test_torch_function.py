@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import library
 
 import xdsl_rlx as rlx
 
@@ -331,8 +332,8 @@ class TestCustomOp:
     def test_opcheck(self) -> None:
         op = torch.ops.rlx_test.net.default
         tensors = (self.params["b"], self.params["w"], self.x)
-        torch.library.opcheck(op, (*tensors, [True, True, False]))
-        torch.library.opcheck(op, (*(one.detach() for one in tensors), [False, False, False]))
+        library.opcheck(op, (*tensors, [True, True, False]))
+        library.opcheck(op, (*(one.detach() for one in tensors), [False, False, False]))
 
     def test_another_shape(self) -> None:
         x = torch.randn(7, 3, dtype=DOUBLE)

@@ -22,6 +22,7 @@ from torch._dynamo.exc import BackendCompilerFailed
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.frontends.aten.rows import ROWS
 from xdsl_rlx.frontends.hosts import torch_program
 from xdsl_rlx.frontends.hosts.torch_backend import xdsl_rlx
@@ -544,7 +545,7 @@ class TestMemory:
 class TestGraphs:
     def test_an_operator_that_cannot_be_built_for_the_sizes_of_a_call(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def build(c: Any, self: Any) -> Any:
-            raise NotImplementedError("rows of an odd number are not supported")
+            raise GraphError("rows of an odd number are not supported")
 
         name = "aten.sin.default"
         row, get = ROWS.get(name), ROWS.get
