@@ -12,12 +12,10 @@ from collections import Counter
 from collections.abc import Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import numpy as np
 
-from xdsl_rlx import random
 from xdsl_rlx.compiled_function import CompiledFunction
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.dialects.calls import shown
@@ -115,7 +113,7 @@ class ImportedModule:
         given = {"param": params, "buffer": buffers, "constant": exported.constants}
         found = [next(leaves) if kind == "input" else given[kind][name] for kind, name in exported.sources]
         values = [_array(one) for one in found]
-        found = walk.run(exported.graph, values, exported.constants, _keys(key, type(self.module).__name__))
+        found = walk.run(exported.graph, values, exported.constants, key)
         new = dict(zip(exported.mutated, found, strict=False))
         outputs = exported.results.unflatten(found[len(exported.mutated) :])
         return _plain(outputs), {name: new.get(name, old) for name, old in buffers.items()}
@@ -296,21 +294,6 @@ def _mode(module: Any, train: bool) -> Generator[None]:
     finally:
         for one, training in before:
             one.training = training
-
-
-def _keys(key: Any, name: str) -> Any:
-    """A function that returns a new key at each call."""
-    number = count()
-
-    def next_key() -> Any:
-        if key is None:
-            raise FrontendError(
-                f"{name} draws random numbers, as dropout does in training: pass key=, such as key=rlx.key(0), or "
-                "export it with train=False"
-            )
-        return random.fold_in(key, next(number))
-
-    return next_key
 
 
 def _array(x: Any) -> Any:

@@ -34,6 +34,11 @@ def _statistics(x: Any, axes: Sequence[int], eps: float) -> tuple[Any, Any]:
     return mean, 1 / np.sqrt(var + eps)
 
 
+def _of_input(own: Any, scaled: Any, x_hat: Any, rstd: Any, axes: Sequence[int]) -> Any:
+    """The cotangent of what is normalised: that of the difference from the mean, less its share in the deviation."""
+    return (own - x_hat * np.mean(scaled * x_hat, axis=tuple(axes), keepdims=True)) * rstd
+
+
 @ROWS.add("layer_norm.default")
 def layer_norm(
     c: Call,
@@ -74,8 +79,8 @@ def _layer_norm_backward(
     found: list[Any] = [None, None, None]
     if output_mask[0]:
         scaled = g if weight is None else g * weight
-        inner = scaled - np.mean(scaled, axis=axes, keepdims=True)
-        found[0] = cast((inner - x_hat * np.mean(scaled * x_hat, axis=axes, keepdims=True)) * rstd, dtype_of(input))
+        centred = scaled - np.mean(scaled, axis=axes, keepdims=True)
+        found[0] = cast(_of_input(centred, scaled, x_hat, rstd, axes), dtype_of(input))
     if output_mask[1] and weight is not None:
         found[1] = cast(np.sum(g * x_hat, axis=front), dtype_of(weight))
     if output_mask[2] and bias is not None:
@@ -119,7 +124,7 @@ def _rms_norm_backward(
     found: list[Any] = [None, None]
     if output_mask[0]:
         scaled = g if weight is None else g * cast(weight, dtype_of(rstd))
-        found[0] = cast((scaled - x_hat * np.mean(scaled * x_hat, axis=axes, keepdims=True)) * rstd, dtype_of(input))
+        found[0] = cast(_of_input(scaled, scaled, x_hat, rstd, axes), dtype_of(input))
     if output_mask[1] and weight is not None:
         found[1] = cast(np.sum(g * x_hat, axis=front), dtype_of(weight))
     return found

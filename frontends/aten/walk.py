@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from xdsl_rlx import random
 from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.frontends.aten import rng_states
@@ -151,15 +153,16 @@ def run(
     graph: Any,
     inputs: Sequence[Any],
     constants: Mapping[str, Any],
-    next_key: Callable[[], Any],
+    key: Any,
     wanted: Sequence[Any] | None = None,
 ) -> list[Any]:
     """
     Build a graph whose operators all have rows; return its outputs, in order, or the values of the nodes `wanted`.
 
-    `inputs` are the values of its placeholders, in order, and `constants` those of its attributes, by name.
+    `inputs` are the values of its placeholders, in order, and `constants` those of its attributes, by name. Random
+    numbers are drawn by `key`; FrontendError if there are any and it is None.
     """
-    return _Walk(graph, constants, next_key, wanted).run(inputs)
+    return _Walk(graph, constants, key, wanted).run(inputs)
 
 
 class _Walk:
@@ -169,16 +172,17 @@ class _Walk:
         self,
         graph: Any,
         constants: Mapping[str, Any],
-        next_key: Callable[[], Any],
+        key: Any,
         wanted: Sequence[Any] | None = None,
     ):
         self.graph = graph
         self.constants = constants
-        self.next_key = next_key
+        self.key = key
+        self.drawn = count()
         self.values: dict[Any, Any] = {}
         self.floating = _default_floating()
         self.wanted = wanted
-        self.last = _last_uses(graph, wanted or ())
+        self.last = _last_uses(graph, frozenset(wanted or ()))
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Build all nodes."""
@@ -218,6 +222,15 @@ class _Walk:
                 f"{row.name}, at {location(node)}: {error}",
                 [Missing(row.name, 1, location(node), str(error))],
             ) from error
+
+    def next_key(self) -> Any:
+        """A new key at each call."""
+        if self.key is None:
+            raise FrontendError(
+                "the module draws random numbers, as dropout does in training: pass key=, such as key=rlx.key(0), or "
+                "export it with train=False"
+            )
+        return random.fold_in(self.key, next(self.drawn))
 
     def _part(self, node: Any) -> AbstractContextManager[None]:
         """A scope for the locations of operations: the module of the model that a node is from."""
@@ -296,7 +309,7 @@ def _default_floating() -> str:
     return DTYPES[str(torch.get_default_dtype())]
 
 
-def _last_uses(graph: Any, wanted: Sequence[Any]) -> dict[Any, list[Any]]:
+def _last_uses(graph: Any, wanted: Set[Any]) -> dict[Any, list[Any]]:
     """The nodes that each node is the last one to use: their values are not kept any longer, unless they are wanted."""
     last: dict[Any, Any] = {}
     for node in graph.nodes:

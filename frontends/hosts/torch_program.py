@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from itertools import count
+from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any
 
@@ -128,7 +127,7 @@ class Program:
             for n, one in [*zip(self._tensors, tensors, strict=False), *zip(self._sizes, sizes, strict=True)]:
                 values[n] = one
             key = arrays[-1] if self._is_random else None
-            found = walk.run(self._graph, values, self._constants, _keys(key), self._computed)
+            found = walk.run(self._graph, values, self._constants, key, self._computed)
             known = zip(self._computed, found, strict=True)
             found_sizes.update({node: one for node, one in known if type(one) in (bool, int, float, NoneType)})
             return tuple(
@@ -165,8 +164,3 @@ def _draws(node: Any) -> bool:
 def _seed() -> np.ndarray[Any, Any]:
     """A key drawn from PyTorch's generator."""
     return random.key(int(torch.empty((), dtype=torch.int64).random_()))
-
-
-def _keys(key: Any) -> Callable[[], Any]:
-    number = count()
-    return lambda: random.fold_in(key, next(number))
