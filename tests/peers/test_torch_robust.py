@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import library, nn
 from torch._dynamo.exc import BackendCompilerFailed
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
@@ -121,12 +121,12 @@ class TestErrors:
         torch.testing.assert_close(compiled(torch.sin)(x), torch.sin(x))
 
 
-@torch.library.custom_op("rlx_tests::twice", mutates_args=())
+@library.custom_op("rlx_tests::twice", mutates_args=())
 def twice(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
 
-@torch.library.custom_op("rlx_tests::thrice", mutates_args=())
+@library.custom_op("rlx_tests::thrice", mutates_args=())
 def thrice(x: torch.Tensor) -> torch.Tensor:
     return x * 3
 
