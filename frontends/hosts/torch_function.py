@@ -21,8 +21,8 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.constants import NAMED
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.frontends.hosts.split_function import INPUT, SplitFunction
-from xdsl_rlx.frontends.hosts.torch_memory import array_of, tensor_of
-from xdsl_rlx.frontends.hosts.torch_windows import TENSORS, Windows
+from xdsl_rlx.frontends.hosts.torch_memory import array_of
+from xdsl_rlx.frontends.hosts.torch_windows import TENSORS, Windows, is_dense
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.linearization import ShapeDtypeStruct
 from xdsl_rlx.static_keys import is_static_leaf, static_key
@@ -64,10 +64,12 @@ class TorchFunction:
             return _outside(self)(*args, **kwargs)
         leaves, structure = self._flatten((args, kwargs))
         is_enabled = torch.is_grad_enabled()
+        # `is_dense`, without a call for each tensor
+        strided = torch.strided
         key = [
             (x.dtype, x.shape, x.requires_grad)
             for x in leaves
-            if type(x) in TENSORS and x.is_cpu and x.layout is torch.strided
+            if type(x) in TENSORS and x.is_cpu and x.layout is strided
         ]
         last = self._last
         if (
@@ -77,16 +79,16 @@ class TorchFunction:
             and last.is_enabled is is_enabled
             and len(key) == len(leaves)
         ):
-            program, wanted, operands = last.program, last.wanted, leaves
+            program, wanted, operands, are_dense = last.program, last.wanted, leaves, True
         else:
             arrays, signature, wanted = self._read(leaves)
             program = self._program(leaves, structure, arrays, signature, wanted)
-            operands = program.forward_operands(arrays)
+            operands, are_dense = program.forward_operands(arrays), False
             # with other leaves than tensors, `key` does not say all
             self._last = _Last(structure, key, is_enabled, wanted, program) if len(key) == len(leaves) else None
         if not program.wanted:
-            return _tree(program, list(map(tensor_of, _windows(program).forward(operands))))
-        return _tree(program, _Call.apply(program, operands, leaves, *[leaves[n] for n in wanted]))
+            return _tree(program, _windows(program).forward(operands, are_dense))
+        return _tree(program, _Call.apply(program, operands, are_dense, leaves, *[leaves[n] for n in wanted]))
 
     def compile(self, /, *args: Tree, **kwargs: Tree) -> None:
         """Compile the programs for arguments like these."""
@@ -186,37 +188,42 @@ class _Call(torch.autograd.Function):
     """The forward program, then the backward program."""
 
     @staticmethod
-    def forward(ctx: Any, program: SplitFunction, operands: Any, leaves: Any, *wanted: Any) -> tuple[Any, ...]:
-        found = list(map(tensor_of, _windows(program).forward(operands)))
+    def forward(
+        ctx: Any, program: SplitFunction, operands: Any, are_dense: bool, leaves: Any, *wanted: Any
+    ) -> tuple[Any, ...]:
+        found = _windows(program).forward(operands, are_dense)
         saved: list[Any] = []
-        ctx.read = None
+        read: dict[int, Any] = {}
+        others = dict(zip(program.wanted, wanted, strict=True))
         for source, n in program.halves.residuals:
             if source != INPUT:
                 saved.append(found[n])
-            elif isinstance(x := leaves[program.operands[n]], torch.Tensor):
+            elif isinstance(x := leaves[leaf := program.operands[n]], torch.Tensor):
                 saved.append(x)
+                others.pop(leaf, None)
             else:
                 # an array or a number, which PyTorch does not save
-                ctx.read = {**(ctx.read or {}), len(saved): operands[n]}
+                read[len(saved)] = operands[n]
                 saved.append(None)
         ctx.save_for_backward(*saved)
-        ctx.program = program
-        ctx.wanted = [ref(x) for x in wanted]
+        ctx.more = program, read, [ref(x) for x in others.values()]
         ctx.set_materialize_grads(False)
-        return tuple(found[: program.count])
+        return tuple(found) if len(found) == program.count else tuple(found[: program.count])
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
-        program, saved = ctx.program, ctx.saved_tensors
-        residuals = saved if ctx.read is None else [ctx.read.get(n, x) for n, x in enumerate(saved)]
+        program, read, others = ctx.more
+        saved = ctx.saved_tensors
+        residuals = [read.get(n, x) for n, x in enumerate(saved)] if read else saved
         given = [cotangents[n] for n in program.floats]
         weights = [zeros if x is None else x for x, zeros in zip(given, program.zeros, strict=True)]
-        found = _windows(program).backward(program.backward_operands(residuals, weights))
-        gradients = [tensor_of(x) for x in found]
+        are_dense = not read and all(map(is_dense, weights))
+        gradients = _windows(program).backward(program.backward_operands(residuals, weights), are_dense)
         if torch.is_grad_enabled():
-            read = [x for x in (*(one() for one in ctx.wanted), *given) if x is not None and x.requires_grad]
-            gradients = _Once.apply(program.made.graph.name, len(gradients), *gradients, *read)
-        return (None, None, None, *gradients)
+            tensors = [*saved, *(one() for one in others), *given]
+            tensors = [x for x in tensors if x is not None and x.requires_grad]
+            gradients = _Once.apply(program.made.graph.name, len(gradients), *gradients, *tensors)
+        return (None, None, None, None, *gradients)
 
 
 class _Once(torch.autograd.Function):

@@ -21,12 +21,33 @@ from xdsl_rlx.frontends.aten import walk
 from xdsl_rlx.frontends.aten.rng_states import target_of
 from xdsl_rlx.frontends.hosts.torch_memory import array_of, tensor_of
 from xdsl_rlx.frontends.hosts.torch_views import order_in_memory, order_of, replayed
+from xdsl_rlx.frontends.hosts.torch_windows import Windows
 
 MOST_PROGRAMS = 32
 """Programs kept of one graph whose sizes or memory layouts vary: those used last."""
 
 Key = tuple[tuple[Any, ...], tuple[tuple[int, tuple[int, ...]], ...]]
 """The sizes that are arguments, and the order of axes in memory of each tensor that is not contiguous, by position."""
+
+
+class _OfSizes:
+    """The function of a graph for sizes and layouts of a call."""
+
+    def __init__(self, function: CompiledFunction, sizes: dict[Any, Any]):
+        self.sizes = sizes
+        """The outputs that are sizes, by node: they are known when the function is traced, at its first call."""
+        self._function = function
+        self._windows: Windows | None = None
+
+    def __call__(self, tensors: Sequence[Any]) -> Sequence[Any]:
+        """Return the other outputs for contiguous tensors."""
+        # PyTorch has looked at types and devices
+        if self._windows is not None and self._function.direct is not None:
+            return self._windows(tensors, are_dense=True)
+        found = list(map(tensor_of, self._function(*map(array_of, tensors))))
+        if (direct := self._function.direct) is not None:
+            self._windows = Windows(direct)
+        return found
 
 
 class Program:
@@ -46,8 +67,7 @@ class Program:
                 if node.op == "get_attr"
             }
         self._options = dict(options)
-        self._functions: OrderedDict[Key, tuple[CompiledFunction, dict[Any, Any]]] = OrderedDict()
-        """For each key the function, and the outputs that are sizes, by node."""
+        self._functions: OrderedDict[Key, _OfSizes] = OrderedDict()
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
         self._sizes = [n for n, node in enumerate(placeholders) if not _is_tensor(node)]
         self._tensors = [n for n in range(len(placeholders)) if n not in self._sizes]
@@ -83,7 +103,7 @@ class Program:
 
     def _run(self, args: Sequence[Any], values: list[Any]) -> None:
         """Compute what is computed, into its place among the values."""
-        arrays: list[Any] = []
+        tensors: list[Any] = []
         layouts: list[tuple[int, tuple[int, ...]]] = []
         for n in self._tensors:
             x = args[n]
@@ -93,20 +113,21 @@ class Program:
                     x = x.contiguous()
                 else:
                     x = x.permute(order)
-                    layouts.append((len(arrays), order))
-            arrays.append(array_of(x))
+                    layouts.append((len(tensors), order))
+            tensors.append(x)
         if self._is_random:
-            arrays.append(_seed())
-        function, sizes = self._function((tuple(args[n] for n in self._sizes), tuple(layouts)))
-        results = iter(function(*arrays) if len(sizes) < len(self._computed) or not sizes else ())
+            tensors.append(tensor_of(_seed()))
+        function = self._function((tuple(args[n] for n in self._sizes), tuple(layouts)))
+        sizes = function.sizes
+        results = iter(function(tensors) if len(sizes) < len(self._computed) or not sizes else ())
         for node, axes in zip(self._computed, self._axes, strict=True):
             if node in sizes:
                 values[self._position[node]] = sizes[node]
                 continue
-            x = tensor_of(next(results))
+            x = next(results)
             values[self._position[node]] = x if axes is None else x.permute(axes)
 
-    def _function(self, key: Key) -> tuple[CompiledFunction, dict[Any, Any]]:
+    def _function(self, key: Key) -> _OfSizes:
         if key in self._functions:
             self._functions.move_to_end(key)
         else:
@@ -115,7 +136,7 @@ class Program:
                 self._functions.popitem(last=False)
         return self._functions[key]
 
-    def _made(self, key: Key) -> tuple[CompiledFunction, dict[Any, Any]]:
+    def _made(self, key: Key) -> _OfSizes:
         sizes, layouts = key
         found_sizes: dict[Any, Any] = {}
 
@@ -136,7 +157,7 @@ class Program:
                 if node not in found_sizes
             )
 
-        return CompiledFunction(graph, **self._options), found_sizes
+        return _OfSizes(CompiledFunction(graph, **self._options), found_sizes)
 
 
 def _inverse(order: Sequence[int]) -> tuple[int, ...]:

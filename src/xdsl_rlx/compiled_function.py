@@ -151,6 +151,18 @@ class CompiledFunction:
         return self if instance is None else CompiledMethod(self, instance)
 
     @property
+    def direct(self) -> CompiledGraph | None:
+        """
+        The program of the last call, where arguments by position are its operands and results its outputs, in order.
+
+        None while functions run as they are, see `rlx.disable_jit`.
+        """
+        if self._direct is None or EAGER.get():
+            return None
+        entry = self._direct[1]
+        return None if entry.traced.fixed else entry.compiled
+
+    @property
     def donates(self) -> bool:
         """Whether calls write results over arguments."""
         return bool(self._donate)
