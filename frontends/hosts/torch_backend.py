@@ -14,6 +14,7 @@ from xdsl_rlx.frontends.aten import table, walk
 from xdsl_rlx.frontends.aten.decompositions import without_rows
 from xdsl_rlx.frontends.hosts.torch_program import Program
 from xdsl_rlx.frontends.hosts.torch_recurrent import with_recurrent_layers
+from xdsl_rlx.frontends.hosts.torch_residuals import with_least_residuals
 from xdsl_rlx.frontends.hosts.torch_threads import calm_openmp
 from xdsl_rlx.frontends.shared.errors import FrontendError, missing_ops
 from xdsl_rlx.lowering.numba.driver.process import thread_count
@@ -45,7 +46,7 @@ def xdsl_rlx(graph: Any, example: Sequence[Any], *, options: Mapping[str, Any] |
 
     def partition(joint: Any, *args: Any, **kwargs: Any) -> Any:
         _check(joint.graph)
-        return default_partition(joint, *args, **kwargs)
+        return default_partition(with_least_residuals(joint, kwargs["num_fwd_outputs"]), *args, **kwargs)
 
     def compiler(module: Any, example: Sequence[Any]) -> Any:
         _check(module.graph)

@@ -90,11 +90,11 @@ def kept_ops(
                 edges[node + 1, number[user]] = inf
             elif user in inside:
                 edges[node + 1, sink] = inf
-    reached = _side_of_source(edges, 2 + 2 * len(forward))
+    reached = side_of_source(edges, 2 + 2 * len(forward))
     return {op for op, node in number.items() if node in reached and node + 1 not in reached}
 
 
-def _side_of_source(edges: Mapping[tuple[int, int], float], count: int) -> set[int]:
+def side_of_source(edges: Mapping[tuple[int, int], float], count: int) -> set[int]:
     """The nodes, of so many, on the side of node 0 of the least cut that has node 1 on the other side."""
     # SciPy's types are not known
     sparse: Any = import_module("scipy.sparse")

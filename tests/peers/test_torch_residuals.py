@@ -1,0 +1,86 @@
+"""What graphs of `torch.compile` keep for their backward part, and what that part computes again."""
+
+# Models of torch, and trees of any type.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.checkpoint import checkpoint
+
+from xdsl_rlx.frontends.hosts.torch_backend import xdsl_rlx
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    torch.compiler.reset()
+    torch.manual_seed(0)
+    yield
+
+
+def kept(f: Callable[..., Any], *args: Any) -> list[tuple[int, ...]]:
+    """Sizes of the tensors that autograd keeps of a call, which has eager's results and gradients."""
+    sizes: list[tuple[int, ...]] = []
+    found: list[list[Any]] = []
+    for g in (torch.compile(f, backend=xdsl_rlx, options={"strict": True}), f):
+        given = [x.detach().clone().requires_grad_(x.requires_grad) for x in args]
+        sizes.clear()
+        with torch.autograd.graph.saved_tensors_hooks(lambda x: sizes.append(tuple(x.shape)) or x, lambda x: x):
+            result = g(*given)
+        found.append([result.detach(), *torch.autograd.grad(result.sum(), [x for x in given if x.requires_grad])])
+        if len(found) == 1:
+            ours = list(sizes)
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+    return ours
+
+
+def test_views_are_made_again():
+    x, w = torch.randn(6, 8), torch.randn(4, 8, requires_grad=True)
+
+    def f(x: Any, w: Any) -> Any:
+        a, b = (x @ w.t()).view(2, 3, 4).permute(1, 0, 2).chunk(2, dim=2)
+        return (a * b).sin()
+
+    # the product, of which both halves are views, and arguments
+    assert sorted(kept(f, x, w)) == [(6, 4), (6, 8)]
+
+
+def test_elementwise_operators_are_computed_again():
+    x = torch.randn(200, 300, requires_grad=True)
+    assert kept(lambda x: ((x * 2 + 1).relu() * 3).sum(1), x) == [(200, 300)]
+
+
+def test_what_takes_long_is_kept():
+    x, w = torch.randn(64, 64, requires_grad=True), torch.randn(64, 64, requires_grad=True)
+    assert len(kept(lambda x, w: ((x @ w) ** 2) @ w, x, w)) == 3
+
+
+def test_an_argument_that_is_changed_is_not_read_again():
+    x, state = torch.randn(500, requires_grad=True), torch.randn(500)
+
+    def f(x: Any, state: Any) -> Any:
+        y = (state * 2).sigmoid() * x.sin()
+        state.mul_(0)
+        return y
+
+    kept(f, x, state)
+
+
+def test_what_is_dropped_is_drawn_once():
+    x = torch.ones(4000, requires_grad=True)
+    y = torch.compile(lambda x: torch.dropout(x * 2, 0.5, True) * 3, backend=xdsl_rlx, options={"strict": True})(x)
+    y.sum().backward()
+    assert torch.equal(x.grad, y.detach())
+
+
+def test_what_checkpoints_say_holds():
+    x, w = torch.randn(40, 40, requires_grad=True), torch.randn(40, 40, requires_grad=True)
+
+    def f(x: Any, w: Any) -> Any:
+        return checkpoint(lambda x, w: ((x @ w * 0.1).sin() @ w * 0.1).tanh(), x, w, use_reentrant=False)
+
+    assert sorted(kept(f, x, w)) == [(40, 40), (40, 40)]
