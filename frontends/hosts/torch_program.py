@@ -26,6 +26,9 @@ from xdsl_rlx.frontends.hosts.torch_windows import Windows
 MOST_PROGRAMS = 32
 """Programs kept of one graph whose sizes or memory layouts vary: those used last."""
 
+MOST_ORDERS = 1024
+"""Sizes and strides of tensors that are not contiguous whose order of axes is kept."""
+
 Key = tuple[tuple[Any, ...], tuple[tuple[int, tuple[int, ...]], ...]]
 """The sizes that are arguments, and the order of axes in memory of each tensor that is not contiguous, by position."""
 
@@ -68,6 +71,7 @@ class Program:
             }
         self._options = dict(options)
         self._functions: OrderedDict[Key, _OfSizes] = OrderedDict()
+        self._known_orders: dict[Any, tuple[int, ...] | None] = {}
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
         self._sizes = [n for n, node in enumerate(placeholders) if not _is_tensor(node)]
         self._tensors = [n for n in range(len(placeholders)) if n not in self._sizes]
@@ -108,8 +112,7 @@ class Program:
         for n in self._tensors:
             x = args[n]
             if not x.is_contiguous():
-                order = order_in_memory(x)
-                if order is None:
+                if (order := self._order(x)) is None:
                     x = x.contiguous()
                 else:
                     x = x.permute(order)
@@ -126,6 +129,15 @@ class Program:
                 continue
             x = next(results)
             values[self._position[node]] = x if axes is None else x.permute(axes)
+
+    def _order(self, x: Any) -> tuple[int, ...] | None:
+        """As `order_in_memory`, which is kept."""
+        key = x.shape, x.stride()
+        if key not in self._known_orders:
+            if len(self._known_orders) > MOST_ORDERS:
+                self._known_orders.clear()
+            self._known_orders[key] = order_in_memory(x)
+        return self._known_orders[key]
 
     def _function(self, key: Key) -> _OfSizes:
         if key in self._functions:
@@ -178,8 +190,15 @@ def _attribute(module: Any, name: str) -> Any:
 
 
 def _draws(node: Any) -> bool:
-    """Whether an operator draws random numbers."""
-    return torch.Tag.nondeterministic_seeded in getattr(target_of(node), "tags", ())
+    """Whether an operator draws random numbers: attention does not where it drops nothing."""
+    target = target_of(node)
+    if torch.Tag.nondeterministic_seeded not in getattr(target, "tags", ()):
+        return False
+    if target is not node.target:
+        return True
+    names = [one.name for one in target._schema.arguments]
+    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    return "dropout_p" not in names or given.get("dropout_p", 0.0) != 0.0
 
 
 def _seed() -> np.ndarray[Any, Any]:
