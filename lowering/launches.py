@@ -4,6 +4,7 @@ Where values are is in `program_buffers.py`; which ops are launched, and in what
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import LocationAttr, StringAttr, SymbolRefAttr
@@ -23,7 +24,7 @@ from xdsl_rlx.lowering.fuse.nesting import GroupLoops
 from xdsl_rlx.lowering.groups.group import Group
 from xdsl_rlx.lowering.groups.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
 from xdsl_rlx.lowering.groups.long_products import LongProduct
-from xdsl_rlx.lowering.groups.products import is_ready
+from xdsl_rlx.lowering.groups.products import has_short_matrices, is_ready
 from xdsl_rlx.lowering.nest.kernel_builder import stem_of
 from xdsl_rlx.lowering.nests import Work
 from xdsl_rlx.lowering.nests.work import Buffers, NestRule
@@ -199,15 +200,16 @@ class Launches:
 
     def _factors(self, ops: Iterable[Operation], reads: Mapping[SSAValue, Buffer]) -> Mapping[SSAValue, Buffer]:
         ready: dict[SSAValue, Buffer] = {}
-        for op in ops:
-            if (rule := PRODUCT.get(type(op))) is None:
-                continue
+        products = [(op, rule(op)) for op in ops if (rule := PRODUCT.get(type(op))) is not None]
+        in_rows = all(prod(shape_of(rhs)[:-2]) == 1 for _, (_, rhs) in products)
+        for op, factors in products:
             batch = shape_of(op.results[0])[:-2]
-            for operand in rule(op):
+            for operand in factors:
                 if operand not in reads:
                     raise PassFailedException(f"{op.name} reads a result of its own fusion")
                 buffer = ready.setdefault(operand, reads[operand])
-                if is_ready(buffer.layout, batch):
+                scattered = in_rows and operand is factors[0] and has_short_matrices(buffer.layout, op)
+                if is_ready(buffer.layout, batch) and not scattered:
                     continue
                 buffer = self.contiguous_copy(buffer, operand, op.location)
                 if not is_ready(buffer.layout, batch):

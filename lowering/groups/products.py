@@ -124,6 +124,17 @@ def is_ready(layout: StridedLayout, batch: Sequence[int]) -> bool:
     return _is_readable(*layout.shape[-2:], *layout.strides[-2:]) and _batch_stride(layout, batch) is not None
 
 
+def has_short_matrices(lhs: StridedLayout, op: Operation) -> bool:
+    """
+    Whether matrices of a left operand do not lie one behind the other, and have fewer rows than the right one columns.
+
+    The right operand would be read, and put in order, once for each of them: to copy the left one takes less time.
+    """
+    if len(lhs.shape) < 3 or merge_axes(lhs.shape[:-1], lhs.strides[:-1]) is not None:
+        return False
+    return lhs.shape[-2] < shape_of(op.results[0])[-1]
+
+
 def _is_readable(rows: int, columns: int, row_stride: int, column_stride: int) -> bool:
     by_rows = (column_stride == 1 or columns == 1) and (rows <= 1 or row_stride >= columns)
     by_columns = (row_stride == 1 or rows == 1) and (columns <= 1 or column_stride >= rows)

@@ -69,3 +69,16 @@ def test_the_gradient_of_a_wide_weight_is_cut_into_columns(rows: int, columns: i
     found = [compile_module(module, threads)(*values)[0] for threads, module in modules.items()]
     np.testing.assert_allclose(found[0], values[0].T.astype(np.float64) @ values[1], rtol=0, atol=400 * 1e-6)
     assert all(np.array_equal(found[0], other) for other in found)
+
+
+@pytest.mark.parametrize(("rows", "copies"), [(5, 1), (64, 0)])
+def test_short_matrices_that_are_apart_become_rows_of_one_product(rows: int, copies: int):
+    graph = rlx.Graph("p")
+    x, w = graph.input("x", (rows, 7, 24)), graph.input("w", (24, 48))
+    graph.set_outputs(graph.swapaxes(x, 0, 1) @ w)
+    launches = [op.kernel.string_value() for op in lower_to_lir(graph.module, 1).walk() if isinstance(op, LaunchOp)]
+    assert sum("copy" in name for name in launches) == copies
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((rows, 7, 24), np.float32), rng.standard_normal((24, 48), np.float32)
+    (found,) = rlx.compile(graph, threads=1)(x, w)
+    np.testing.assert_allclose(found, x.swapaxes(0, 1).astype(np.float64) @ w, rtol=0, atol=1e-5)
