@@ -129,30 +129,116 @@ def _row(layer: Layer) -> Callable[..., Any]:
 _LAYERS: dict[str, Layer] = {"lstm": _lstm, "gru": _gru, "rnn_tanh": _tanh, "rnn_relu": _relu}
 
 
+Cell = Callable[[Any, Any, Sequence[Any]], tuple[Any, ...]]
+"""Of contributions `[B, G H]` of the inputs and of the state to the gates, and states: the next states."""
+
+
+def _lstm_cell(taken: Any, own: Any, states: Sequence[Any]) -> tuple[Any, ...]:
+    i, f, g, o = np.split(taken + own, 4, axis=-1)
+    c = nn.sigmoid(f) * states[1] + nn.sigmoid(i) * np.tanh(g)
+    return nn.sigmoid(o) * np.tanh(c), c
+
+
+def _gru_cell(taken: Any, own: Any, states: Sequence[Any]) -> tuple[Any, ...]:
+    (p_r, p_z, p_n), (u_r, u_z, u_n) = (np.split(x, 3, axis=-1) for x in (taken, own))
+    n = np.tanh(p_n + nn.sigmoid(p_r + u_r) * u_n)
+    return (n + nn.sigmoid(p_z + u_z) * (states[0] - n),)
+
+
+_CELLS: dict[str, Cell] = {
+    "lstm": _lstm_cell,
+    "gru": _gru_cell,
+    "rnn_tanh": lambda taken, own, states: (np.tanh(taken + own),),
+    "rnn_relu": lambda taken, own, states: (nn.relu(taken + own),),
+}
+
+_APART = ("gru",)
+"""The kinds whose cells read more than the sum of both contributions."""
+
+
 @ROWS.add("recurrent_layer.default", composite=True, namespace="xdsl_rlx")
 def _one_layer(c: Call, x: Any, h: Any, state: Any, *rest: Any) -> Any:
-    """One layer in one direction, as graphs of `torch.compile` have it; see `hosts/torch_recurrent.py`."""
-    *weights, kind, reverse = rest
-    given = np.flip(x, 1) if reverse else x
+    """
+    One layer in one direction, as graphs of `torch.compile` have it; see `hosts/torch_recurrent.py`.
+
+    With contributions to the gates and cell states of all times, which the gradient reads.
+    """
+    w_ih, w_hh, b_ih, b_hh, w_hr, kind, reverse = rest
     starts = [h] if state is None else [h, state]
-    y, last = _LAYERS[kind](given, starts, [one for one in weights if one is not None])
     nothing = np.zeros(0, numpy_dtype(c.dtype))
-    return [np.flip(y, 1) if reverse else y, *last, *([] if len(last) > 1 else [nothing])]
+    if w_hr is not None:
+        y, last = _projected(x, starts, rest[:5], reverse)
+        return [y, *last, nothing, nothing]
+    cell, apart = _CELLS[kind], kind in _APART
+    biases = () if b_ih is None else (b_ih, 0 if apart else b_hh)
+
+    def body(states: Any, taken: Any) -> Any:
+        own = states[0] @ w_hh.T
+        if apart and b_hh is not None:
+            own = own + b_hh
+        states = cell(taken, own, states)
+        return states, (states, np.concatenate([taken, own], axis=-1) if apart else taken + own)
+
+    last, (states, gates) = scan(body, tuple(starts), _taken(x, w_ih, biases), reverse=reverse)
+    return [np.swapaxes(states[0], 0, 1), *last, *[nothing] * (2 - len(last)), gates, *states[1:], nothing][:5]
+
+
+def _projected(x: Any, starts: Sequence[Any], weights: Sequence[Any], reverse: bool) -> tuple[Any, Sequence[Any]]:
+    """A layer whose output is projected."""
+    given = np.flip(x, 1) if reverse else x
+    y, last = _lstm(given, starts, [one for one in weights if one is not None])
+    return np.flip(y, 1) if reverse else y, last
 
 
 @ROWS.add("recurrent_layer_backward.default", composite=True, namespace="xdsl_rlx")
 def _one_layer_backward(c: Call, d_out: Any, d_h: Any, d_state: Any, *args: Any) -> Any:
-    given = [one for one in args[:8] if one is not None]
-
-    def of(*xs: Any) -> Any:
-        left = iter(xs)
-        found = _one_layer(c, *(None if one is None else next(left) for one in args[:8]), *args[8:])
-        return tuple(found[: 2 if args[2] is None else 3])
-
-    cotangents = (d_out, d_h) if args[2] is None else (d_out, d_h, d_state)
-    found = iter(vjp(of)(tuple(given), cotangents)[1])
+    """The gradients of the inputs, the states and the weights, from what the layer has kept."""
+    (x, h, state, w_ih, w_hh, b_ih, _, w_hr), (kind, reverse, out, gates, cells) = args[:8], args[8:]
     nothing = np.zeros(0, numpy_dtype(c.dtype))
-    return [nothing if one is None else next(found) for one in args[:8]]
+    if w_hr is not None:
+        given = [one for one in args[:8] if one is not None]
+
+        def of(*xs: Any) -> Any:
+            left = iter(xs)
+            found = [None if one is None else next(left) for one in args[:8]]
+            y, last = _projected(found[0], found[1:3], found[3:], reverse)
+            return y, *last
+
+        found = iter(vjp(of)(tuple(given), (d_out, d_h, d_state))[1])
+        return [nothing if one is None else next(found) for one in args[:8]]
+    cell, apart = _CELLS[kind], kind in _APART
+    before = [_before(np.swapaxes(out, 0, 1), h, reverse)]
+    if state is not None:
+        before.append(_before(cells, state, reverse))
+
+    def body(carry: Any, given: Any) -> Any:
+        d_out, gates, states = given
+        parts = np.split(gates, 2, axis=-1) if apart else [gates]
+
+        def step(parts: Any, states: Any) -> Any:
+            return cell(parts[0], parts[1] if apart else 0, states)
+
+        _, (d_parts, d_states) = vjp(step)((tuple(parts), states), (carry[0] + d_out, *carry[1:]))
+        return (d_states[0] + d_parts[-1] @ w_hh, *d_states[1:]), tuple(d_parts)
+
+    carry = (d_h,) if state is None else (d_h, d_state)
+    xs = np.swapaxes(d_out, 0, 1), gates, tuple(before)
+    first, parts = scan(body, carry, xs, reverse=not reverse)
+    taken, own = parts[0], parts[-1]
+    d_w_ih = _rows(taken).T @ _rows(np.swapaxes(x, 0, 1))
+    d_w_hh = _rows(own).T @ _rows(before[0])
+    biases = [nothing] * 2 if b_ih is None else [np.sum(one, axis=(0, 1)) for one in (taken, own)]
+    states = [*first, nothing][:2]
+    return [np.swapaxes(taken @ w_ih, 0, 1), *states, d_w_ih, d_w_hh, *biases, nothing]
+
+
+def _before(states: Any, start: Any, reverse: bool) -> Any:
+    """The states `[T, B, H]` before each time."""
+    return np.concatenate([states[1:], start[None]] if reverse else [start[None], states[:-1]])
+
+
+def _rows(x: Any) -> Any:
+    return np.reshape(x, (x.shape[0] * x.shape[1], x.shape[2]))
 
 
 for _name, _layer in _LAYERS.items():

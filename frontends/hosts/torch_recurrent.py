@@ -17,11 +17,16 @@ _KINDS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 _LIBRARY = library.Library("xdsl_rlx", "FRAGMENT")
 _ARGUMENTS = "Tensor x, Tensor h, Tensor? c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr"
-_LIBRARY.define(f"recurrent_layer({_ARGUMENTS}, str kind, bool reverse) -> (Tensor, Tensor, Tensor)")
+_LIBRARY.define(f"recurrent_layer({_ARGUMENTS}, str kind, bool reverse) -> ({', '.join(['Tensor'] * 5)})")
 _LIBRARY.define(
-    f"recurrent_layer_backward(Tensor d_out, Tensor d_h, Tensor d_c, {_ARGUMENTS}, str kind, bool reverse)"
-    " -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)"
+    f"recurrent_layer_backward(Tensor d_out, Tensor d_h, Tensor d_c, {_ARGUMENTS}, str kind, bool reverse,"
+    f" Tensor out, Tensor gates, Tensor cells) -> ({', '.join(['Tensor'] * 8)})"
 )
+"""
+Results: outputs `[B, T, H]`, the last states, and of all times what the gates read `[T, B, G H]` and cell states.
+
+Of a GRU the gates read the contributions of the inputs and of the state, one behind the other; `[T, B, 6 H]`.
+"""
 
 
 def with_recurrent_layers(module: Any) -> Any:
@@ -76,7 +81,7 @@ def _layers(kind: str) -> Callable[..., Any]:
                 starts = [one[at] for one in states] + [None] * (2 - len(states))
                 out, *last = torch.ops.xdsl_rlx.recurrent_layer(x, *starts, *weights, kind, direction == 1)
                 outputs.append(out)
-                for several, one in zip(lasts, last, strict=False):
+                for several, one in zip(lasts, last[:2], strict=False):
                     several.append(one)
             x = outputs[0] if directions == 1 else torch.cat(outputs, dim=-1)
         found = [torch.stack(one) for one in lasts]
@@ -110,15 +115,37 @@ def _reference(args: Sequence[Any]) -> tuple[Any, Any, Any]:
     return out, last[0][0], last[1][0] if len(last) > 1 else x.new_empty(0)
 
 
+def _kept(args: Sequence[Any], out: Any) -> tuple[Any, Any]:
+    """What the gates read at all times, and the cell states."""
+    x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, kind, reverse = args
+    if w_hr is not None:
+        return x.new_empty(0), x.new_empty(0)
+    before = torch.cat([out[:, 1:], h[:, None]] if reverse else [h[:, None], out[:, :-1]], 1)
+    taken, own = (torch.nn.functional.linear(*one).transpose(0, 1) for one in ((x, w_ih, b_ih), (before, w_hh, b_hh)))
+    if kind == "gru":
+        return torch.cat([taken, own], -1), x.new_empty(0)
+    gates = taken + own
+    if c is None:
+        return gates, x.new_empty(0)
+    cells = torch.empty(*gates.shape[:2], c.shape[-1], dtype=x.dtype)
+    for n in range(len(gates))[:: -1 if reverse else 1]:
+        i, f, g, _ = gates[n].chunk(4, -1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        cells[n] = c
+    return gates, cells
+
+
 @library.impl(_LIBRARY, "recurrent_layer", "CompositeExplicitAutograd")
-def _forward(*args: Any) -> tuple[Any, Any, Any]:
-    return tuple(one.clone() for one in _reference(args))  # pyright: ignore[reportReturnType]
+def _forward(*args: Any) -> tuple[Any, ...]:
+    found = _reference(args)
+    return tuple(one.contiguous().clone() for one in (*found, *_kept(args, found[0])))
 
 
 @library.impl(_LIBRARY, "recurrent_layer_backward", "CompositeExplicitAutograd")
 def _backward(d_out: Any, d_h: Any, d_c: Any, *args: Any) -> tuple[Any, ...]:
     with torch.enable_grad():
-        given = [one.detach().requires_grad_() if isinstance(one, torch.Tensor) else one for one in args]
+        # what was kept is for our own gradient
+        given = [one.detach().requires_grad_() if isinstance(one, torch.Tensor) else one for one in args[:10]]
         tensors = [one for one in given if isinstance(one, torch.Tensor)]
         results = [one for one in _reference(given) if one.numel()]
         cotangents = [d_out, d_h, d_c][: len(results)]
@@ -127,9 +154,16 @@ def _backward(d_out: Any, d_h: Any, d_c: Any, *args: Any) -> tuple[Any, ...]:
 
 
 @library.register_fake("xdsl_rlx::recurrent_layer")
-def _fake(x: Any, h: Any, c: Any, *args: Any) -> tuple[Any, Any, Any]:
-    out = x.new_empty((x.shape[0], x.shape[1], h.shape[1]))
-    return out, torch.empty_like(h), x.new_empty(0) if c is None else torch.empty_like(c)
+def _fake(
+    x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any, kind: str, reverse: bool
+) -> Any:
+    batch, times = x.shape[:2]
+    out = x.new_empty((batch, times, h.shape[1]))
+    last = torch.empty_like(h), x.new_empty(0) if c is None else torch.empty_like(c)
+    if w_hr is not None:
+        return out, *last, x.new_empty(0), x.new_empty(0)
+    gates = x.new_empty((times, batch, w_hh.shape[0] * (2 if kind == "gru" else 1)))
+    return out, *last, gates, x.new_empty(0) if c is None else x.new_empty((times, batch, c.shape[1]))
 
 
 @library.register_fake("xdsl_rlx::recurrent_layer_backward")
@@ -140,13 +174,15 @@ def _fake_backward(d_out: Any, d_h: Any, d_c: Any, *args: Any) -> tuple[Any, ...
 def _saved(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
     ctx.kind, ctx.reverse = inputs[8:]
     ctx.given = [one is not None for one in inputs[:8]]
-    ctx.save_for_backward(*(one for one in inputs[:8] if one is not None))
+    out, _, _, *kept = output
+    ctx.mark_non_differentiable(*kept)
+    ctx.save_for_backward(*(one for one in inputs[:8] if one is not None), out, *kept)
 
 
 def _gradients(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
     saved = iter(ctx.saved_tensors)
     args = [next(saved) if here else None for here in ctx.given]
-    found = torch.ops.xdsl_rlx.recurrent_layer_backward(*cotangents, *args, ctx.kind, ctx.reverse)
+    found = torch.ops.xdsl_rlx.recurrent_layer_backward(*cotangents[:3], *args, ctx.kind, ctx.reverse, *saved)
     return *(one if here else None for one, here in zip(found, ctx.given, strict=True)), None, None
 
 

@@ -188,21 +188,53 @@ def test_hessian() -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+RECURRENT: dict[str, tuple[str, dict[str, Any]]] = {
+    "lstm": ("LSTM", {"batch_first": True}),
+    "projected lstm": ("LSTM", {"proj_size": 4}),
+    "gru": ("GRU", {"bias": False}),
+    "gru with biases": ("GRU", {}),
+    "tanh": ("RNN", {}),
+    "relu": ("RNN", {"nonlinearity": "relu", "bias": False}),
+}
+
+
+@pytest.mark.parametrize("kind", RECURRENT)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_recurrent_layers(kind: str, dtype: torch.dtype) -> None:
     """One step by the backend in both types; in float32 PyTorch has a kernel of its own for an LSTM."""
     torch.manual_seed(0)
-    model = getattr(torch.nn, kind)(5, 6, num_layers=2, bidirectional=True, bias=kind == "LSTM").to(dtype)
-    x = torch.randn(9, 3, 5, dtype=dtype)
-    model(x)[0].square().sum().backward()
-    expected = {name: p.grad.clone() for name, p in model.named_parameters()}
-    model.zero_grad()
-    compiled = torch.compile(model, backend=xdsl_rlx, options={"strict": True})
-    compiled(x)[0].square().sum().backward()
-    for name, p in model.named_parameters():
-        tolerance = 1e-9 if dtype is torch.float64 else 1e-4
-        np.testing.assert_allclose(p.grad, expected[name], rtol=tolerance, atol=tolerance, err_msg=name)
+    name, options = RECURRENT[kind]
+    model = getattr(torch.nn, name)(5, 6, num_layers=2, bidirectional=True, **options).to(dtype)
+    batch, size = 9 if model.batch_first else 3, getattr(model, "proj_size", 0) or 6
+    given = [torch.randn(9, 3, 5, dtype=dtype), torch.randn(4, batch, size, dtype=dtype)]
+    if name == "LSTM":
+        given.append(torch.randn(4, batch, 6, dtype=dtype))
+    found: list[dict[str, Any]] = []
+    for call in (model, torch.compile(model, backend=xdsl_rlx, options={"strict": True})):
+        x, *states = (one.clone().requires_grad_() for one in given)
+        model.zero_grad()
+        out, last = call(x, tuple(states) if len(states) > 1 else states[0])
+        lasts = last if isinstance(last, tuple) else (last,)
+        (out.sin().sum() + sum(one.square().sum() for one in lasts)).backward()
+        grads = {name: p.grad.clone() for name, p in model.named_parameters()}
+        found.append({**grads, "out": out.detach(), **{str(n): one.grad for n, one in enumerate((x, *states))}})
+    tolerance = 1e-9 if dtype is torch.float64 else 1e-4
+    for one, expected in found[0].items():
+        np.testing.assert_allclose(found[1][one], expected, rtol=tolerance, atol=tolerance, err_msg=one)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("kind", "gates"), [("lstm", 4), ("gru", 3), ("rnn_tanh", 1)])
+def test_what_a_recurrent_layer_keeps(kind: str, gates: int, reverse: bool) -> None:
+    """The operator in PyTorch and in a program have the same results, so that either can read the other's."""
+    torch.manual_seed(0)
+    x, h, c = torch.randn(2, 7, 5), torch.randn(2, 3), torch.randn(2, 3) if kind == "lstm" else None
+    weights = [torch.randn(gates * 3, n) for n in (5, 3)] + [torch.randn(gates * 3) for _ in range(2)] + [None]
+    op = torch.ops.xdsl_rlx.recurrent_layer
+    expected = op(x, h, c, *weights, kind, reverse)
+    compiled = torch.compile(lambda *args: op(*args, kind, reverse), backend=xdsl_rlx, options={"strict": True})
+    for ours, theirs in zip(compiled(x, h, c, *weights), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
 def test_projections_of_an_lstm() -> None:
