@@ -96,14 +96,8 @@ class GatherOp(AlongAxis, MirOp, name="mir.gather"):
         return (TensorType(element_of(self.table), result),)
 
 
-class ScatterAddOp(MirOp, name="mir.scatter_add"):
-    """
-    `result[b, o, v, i] = sum of updates[b, o, k, i] over the k with indices[b, k] = v`: the transpose of `mir.gather`.
-
-    `updates` is `[batch.., outer.., k.., inner..]`, `indices` `[batch.., k..]` where `batch_dims` dimensions are batch,
-    the result `[batch.., outer.., extent, inner..]` with `axis` the position of `extent`. Indices are integers; f32
-    ones are converted as by `mir.cast`. An index outside of `[0, extent)` is clamped to it. Equal indices add up.
-    """
+class ScatterOp(MirOp, abc.ABC):
+    """Slices `updates` combined into those of a new tensor, along `axis`."""
 
     updates: Tensor = tensor()
     indices: Tensor = tensor(alone=True)
@@ -111,12 +105,6 @@ class ScatterAddOp(MirOp, name="mir.scatter_add"):
     axis: Integer = integer(default=0)
     batch_dims: Integer = integer(default=0)
     result = result_def(AnyTensorConstr)
-
-    traits = traits_def(HasKernel())
-    assembly_format = (
-        "$updates `,` $indices `axis` $axis `batch_dims` $batch_dims `extent` $extent attr-dict "
-        "`:` functional-type(operands, results)"
-    )
 
     @property
     def axis_index(self) -> int:
@@ -133,6 +121,44 @@ class ScatterAddOp(MirOp, name="mir.scatter_add"):
     def infer_types(self) -> tuple[Attribute]:
         axis, batch_dims = self.axis.value.data, self.batch_dims.value.data
         return (scatter_type(self.updates, self.indices, self.extent.value.data, axis, batch_dims),)
+
+
+class ScatterAddOp(ScatterOp, name="mir.scatter_add"):
+    """
+    `result[b, o, v, i] = sum of updates[b, o, k, i] over the k with indices[b, k] = v`: the transpose of `mir.gather`.
+
+    `updates` is `[batch.., outer.., k.., inner..]`, `indices` `[batch.., k..]` where `batch_dims` dimensions are batch,
+    the result `[batch.., outer.., extent, inner..]` with `axis` the position of `extent`. Indices are integers; f32
+    ones are converted as by `mir.cast`. An index outside of `[0, extent)` is clamped to it. Equal indices add up.
+    """
+
+    traits = traits_def(HasKernel())
+    assembly_format = (
+        "$updates `,` $indices `axis` $axis `batch_dims` $batch_dims `extent` $extent attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+
+class ScatterMaxOp(ScatterOp, name="mir.scatter_max"):
+    """
+    `result[b, o, v, i] = the largest of updates[b, o, k, i] over the k with indices[b, k] = v`, or with `smallest` the
+    smallest; the least number of the element type where there is none, or the largest.
+
+    Operands and axes are those of `mir.scatter_add`. NaN if one of the elements is. Floats and integers. Equal elements
+    share the derivative.
+    """
+
+    smallest: Flag = flag(default=False)
+
+    traits = traits_def(HasKernel())
+    assembly_format = (
+        "$updates `,` $indices `axis` $axis `batch_dims` $batch_dims `extent` $extent (`smallest` $smallest^)? "
+        "attr-dict `:` functional-type(operands, results)"
+    )
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.updates), (*FLOATS, *INTS))
+        return super().infer_types()
 
 
 class GatherBackwardOp(MirOp, name="mir.gather_backward"):
@@ -265,6 +291,7 @@ class IndexBuilder(BuilderCore):
 
     gather = method(GatherOp)
     scatter_add = method(ScatterAddOp)
+    scatter_max = method(ScatterMaxOp)
     gather_backward = method(GatherBackwardOp)
     topk = method(TopkOp)
     bisect = method(BisectOp)

@@ -1,4 +1,4 @@
-"""Sums, products and extremes of the rows that have one number, by sorting and scatters; no op is defined here."""
+"""Sums, products and extremes of the rows that have one number, by scatters and sorting; no op is defined here."""
 
 # What NumPy is called with is of any type.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -7,10 +7,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-from xdsl.dialects.builtin import AnyFloat
-
-from xdsl_rlx.dialects.shapes import element_of
 
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -29,59 +25,11 @@ def segment_extreme(b: MirBuilder, data: Value, ids: Value, count: int, smallest
     NaN if one of them is; the least number of the element type where there is none, or the largest. Equal elements
     share the derivative.
     """
-    if not isinstance(element_of(data.ssa), AnyFloat):
-        return _extreme(b, data, ids, count, smallest)
-
-    def rule(data: Value, ids: Value, tangent: Value) -> Value:
-        largest = b.concat([_extreme(b, data, ids, count, smallest), b.full((1, *data.shape[1:]), 0, data.dtype)], 0)
-        each = b.gather(largest, ids)
-        shares = b.cast((data == each) | ((data != data) & (each != each)), data.dtype)
-        counts = b.max(segment_total(b, shares, ids, count), 1.0)
-        return segment_total(b, shares * tangent, ids, count) / counts
-
-    return b.custom_fn(lambda data, ids: _extreme(b, data, ids, count, smallest), data, ids, jvp=rule)
-
-
-def _extreme(b: MirBuilder, data: Value, ids: Value, count: int, smallest: bool) -> Value:
-    fill = _least(data, smallest)
-    shape = (count, *data.shape[1:])
-    if not data.shape[0] or not count:
-        return b.full(shape, fill, data.dtype)
-    # by column: in the order of the elements first, then of their ids, which keeps that order among equal ones
-    columns = b.moveaxis(data, 0, -1)
-    last = columns.rank - 1
-    order = b.argsort(_turned(columns) if smallest else columns, -1)
-    by_id = b.argsort(b.gather(ids, order), -1)
-    order = b.gather(order, by_id, last, last)
-    ends = b.cumsum(segment_total(b, b.full(ids.shape, 1, "i64"), ids, count)) - 1
-    winner = b.gather(order, ends, last)
-    found = b.moveaxis(b.gather(columns, winner, last, last), -1, 0)
-    has = segment_total(b, b.full(ids.shape, 1, "i32"), ids, count) > 0
-    return b.where(b.reshape(has, (count, *(1,) * (data.rank - 1))), found, b.constant(fill, data.dtype))
-
-
-def _least(data: Value, smallest: bool) -> float | int:
-    """The identity of the maximum, or of the minimum."""
-    import numpy as np
-
-    if isinstance(element_of(data.ssa), AnyFloat):
-        return float("inf" if smallest else "-inf")
     if data.dtype == "i1":
-        return smallest
-    info = np.iinfo(np.dtype(data.dtype))
-    return int(info.max if smallest else info.min)
-
-
-def _turned(x: Value) -> Value:
-    """Numbers in the opposite order; NaN stays NaN."""
-    import numpy as np
-
-    if isinstance(element_of(x.ssa), AnyFloat):
-        return -x
-    if x.dtype == "i1":
-        return ~x
-    info = np.iinfo(np.dtype(x.dtype))
-    return int(info.max) - x if info.min == 0 else -1 - x
+        found = segment_extreme(b, b.cast(data, "u8"), ids, count, smallest)
+        # of no element, the least number is False, and the largest is True
+        return found > 0
+    return b.narrow(b.scatter_max(data, ids, count + 1, smallest=smallest), 0, 0, count)
 
 
 def segment_product(b: MirBuilder, data: Value, ids: Value, count: int) -> Value:

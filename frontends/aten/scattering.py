@@ -82,15 +82,24 @@ def _identity(reduce: str, dtype: str) -> Any:
     return 1 if reduce in ("prod", "multiply") else 0
 
 
+def _counts(x: Any, at: tuple[Any, ...], source: Any) -> Any:
+    """How many elements of the source come to each place; for whole rows with lengths of 1 along other axes."""
+    lengths, places = np.shape(source), tuple(x.shape)
+    if all(isinstance(one, slice) for one in at[:-1]):
+        lengths, places = (
+            tuple(n if axis == len(at) - 1 else 1 for axis, n in enumerate(shape)) for shape in (lengths, places)
+        )
+    zeros: Value = function("full")(places, 0, "i64")
+    return zeros.at[at].add(np.ones(lengths, np.int64))
+
+
 def _reduced(x: Any, at: Any, source: Any, reduce: str, include_self: bool) -> Any:
     """The tensor with elements of the source combined into those at the index."""
     dtype = dtype_of(x)
     if dtype == "i1":
         return cast(_reduced(cast(x, "u8"), at, cast(source, "u8"), reduce, include_self), "i1")
     start = _value(x)
-    ones = np.ones(np.shape(source), np.int64)
-    zeros: Value = function("full")(tuple(x.shape), 0, "i64")
-    added = zeros.at[at].add(ones)
+    added = _counts(x, at, source)
     if not include_self:
         # not by `set`, which sorts the index to find the last of several
         start = _value(np.where(added > 0, cast(_identity(reduce, dtype), dtype), start))

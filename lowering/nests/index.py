@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Callable
+from math import inf, prod
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import AnyFloat, f64, i64
 from xdsl.ir import Attribute
 
-from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp
+from xdsl_rlx.dialects.constants import integer_range
+from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, ScatterMaxOp, ScatterOp
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, rolled, scratch
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, maximum, minimum, rolled, scratch
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -37,28 +40,46 @@ COLUMNS = 64
 """Columns of a scatter that one iteration goes through."""
 
 
+Combine: TypeAlias = Callable[[Number, Number], Number]
+
+
+def _sum(x: Number, y: Number) -> Number:
+    return x + y
+
+
 @NEST.rule(ScatterAddOp)
 def scatter_add_nest(op: ScatterAddOp, work: Work) -> None:
-    """An iteration clears and sums a block of columns, index by index: equal indices never meet in two threads."""
+    _scatter(op, work, 0, _sum)
+
+
+@NEST.rule(ScatterMaxOp)
+def scatter_max_nest(op: ScatterMaxOp, work: Work) -> None:
+    element = element_of(op.updates)
+    least, most = (-inf, inf) if isinstance(element, AnyFloat) else integer_range(element)
+    _scatter(op, work, *((least, maximum) if op.smallest is None else (most, minimum)))
+
+
+def _scatter(op: ScatterOp, work: Work, start: float, combine: Combine) -> None:
+    """An iteration fills and combines a block of columns, index by index: equal indices never meet in two threads."""
     batches, outer, extent, count, inner = op.extents
     updates = work.read(op.updates, (batches, outer, count, inner))
     indices = work.read(op.indices, (batches, count))
     result = work.write(op.result, (batches, outer, extent, inner))
     blocks, width, element = -(-inner // COLUMNS), max(min(inner, COLUMNS), 1), element_of(op.updates)
-    sum_type = i64 if element in (u8, u32) else compute_type(element)
+    type_ = i64 if element in (u8, u32) else compute_type(element)
 
     @work.over(batches * outer * blocks if extent else 0, (extent + 2 * count) * width, [updates, indices], [result])
-    def scatter_add(it: Iteration, updates: Array, indices: Array, result: Array) -> None:
+    def scatter(it: Iteration, updates: Array, indices: Array, result: Array) -> None:
         b, o, block = it.unravel(batches, outer, blocks)
         columns = range(block * COLUMNS, min((block + 1) * COLUMNS, inner))
         for v in range(extent):
             for j in columns:
-                result[b, o, v, j] = 0
+                result[b, o, v, j] = cast(start, type_)
         for k in range(count):
             target = clamped(indices[b, k], extent)
             for j in columns:
-                total = cast(result[b, o, target, j], sum_type) + cast(updates[b, o, k, j], sum_type)
-                result[b, o, target, j] = total
+                before = cast(result[b, o, target, j], type_)
+                result[b, o, target, j] = combine(before, cast(updates[b, o, k, j], type_))
 
 
 LENGTH = 4096

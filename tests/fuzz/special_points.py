@@ -493,6 +493,11 @@ VECTORS: dict[str, Row] = {
     "reduce_sum": Row(lambda x: x.sum(), _flat(lambda x: np.ones(3)), ANY),
     "reduce_mean": Row(lambda x: x.mean(), _flat(lambda x: np.ones(3) / 3), ANY),
     "reduce_max": Row(lambda x: x.max(), _flat(lambda x: _ties(x, x == x.max())), ANY),
+    "scatter_max": Row(
+        lambda x: OPS.scatter_max(x, np.zeros(x.shape[0], np.int64), 1)[0],
+        _flat(lambda x: _ties(x, x == x.max())),
+        ANY,
+    ),
     "reduce_min": Row(lambda x: x.min(), _flat(lambda x: _ties(x, x == x.min())), ANY),
     "reduce_prod": Row(lambda x: x.prod(), _of_prod, FINITE),
     "cumsum": Row(lambda x: weighted(np.cumsum(x)), _flat(lambda x: np.array([-0.5, -1.5, 0.5])), FINITE),

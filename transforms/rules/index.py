@@ -1,6 +1,7 @@
 """Rows of gather and scatter_add, which are each other's transposes, of topk, and of running sums."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from xdsl_rlx.dialects.mir.index import (
     BisectOp,
@@ -9,6 +10,8 @@ from xdsl_rlx.dialects.mir.index import (
     GatherBackwardOp,
     GatherOp,
     ScatterAddOp,
+    ScatterMaxOp,
+    ScatterOp,
     TopkOp,
 )
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
@@ -19,6 +22,7 @@ _ENCODED = "indices are integers, whatever type encodes them"
 
 INERT.add(GatherOp, "indices", _ENCODED)
 INERT.add(ScatterAddOp, "indices", _ENCODED)
+INERT.add(ScatterMaxOp, "indices", _ENCODED)
 INERT.add(GatherBackwardOp, "indices", _ENCODED)
 
 
@@ -44,6 +48,32 @@ def scatter_add_jvp(op: ScatterAddOp, b: MirBuilder, updates: Value | None, indi
     return [b.scatter_add(updates, op.indices, op.extents.extent, op.axis_index, op.batch_dims.value.data)]
 
 
+def _shares(op: ScatterMaxOp, b: MirBuilder) -> tuple[Value, Value]:
+    """1 for each update that is the largest at its index, and how many there are."""
+    updates, axis, dims = b.value(op.updates), op.axis_index, op.batch_dims.value.data
+    largest = b.gather(op.result, op.indices, axis, dims)
+    shares = b.cast((updates == largest) | ((updates != updates) & (largest != largest)), updates.dtype)
+    counts = b.scatter_add(shares, op.indices, op.extents.extent, axis, dims)
+    return shares, b.max(counts, 1.0)
+
+
+@VJP.rule(ScatterMaxOp)
+def scatter_max_vjp(op: ScatterMaxOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    def updates() -> Value:
+        shares, counts = _shares(op, b)
+        return shares * b.gather(g / counts, op.indices, op.axis_index, op.batch_dims.value.data)
+
+    return [updates, None]
+
+
+@JVP.rule(ScatterMaxOp)
+def scatter_max_jvp(op: ScatterMaxOp, b: MirBuilder, updates: Value | None, indices: None) -> Sequence[Value | None]:
+    assert updates is not None
+    shares, counts = _shares(op, b)
+    axis, dims = op.axis_index, op.batch_dims.value.data
+    return [b.scatter_add(shares * updates, op.indices, op.extents.extent, axis, dims) / counts]
+
+
 @VMAP.rule(GatherOp)
 def gather_vmap(
     op: GatherOp, b: MirBuilder, batched: Sequence[bool], size: int, table: Value, indices: Value
@@ -63,12 +93,32 @@ def gather_vmap(
 def scatter_add_vmap(
     op: ScatterAddOp, b: MirBuilder, batched: Sequence[bool], size: int, updates: Value, indices: Value
 ) -> Sequence[Value]:
+    return _scattered(op, b, b.scatter_add, batched, size, updates, indices)
+
+
+@VMAP.rule(ScatterMaxOp)
+def scatter_max_vmap(
+    op: ScatterMaxOp, b: MirBuilder, batched: Sequence[bool], size: int, updates: Value, indices: Value
+) -> Sequence[Value]:
+    scatter = partial(b.scatter_max, smallest=op.smallest is not None)
+    return _scattered(op, b, scatter, batched, size, updates, indices)
+
+
+def _scattered(
+    op: ScatterOp,
+    b: MirBuilder,
+    scatter: Callable[[Value, Value, int, int, int], Value],
+    batched: Sequence[bool],
+    size: int,
+    updates: Value,
+    indices: Value,
+) -> Sequence[Value]:
     """The axis is one more batch dimension, or one more of the outer ones where the indices are the same for all."""
     axis, dims, extent = op.axis_index, op.batch_dims.value.data, op.extents.extent
     if batched[1]:
         whole = updates if batched[0] else lift(b, updates, size)
-        return [b.scatter_add(whole, indices, extent, axis + 1, dims + 1)]
-    return [move_axis(b, b.scatter_add(move_axis(b, updates, 0, dims), indices, extent, axis + 1, dims), dims, 0)]
+        return [scatter(whole, indices, extent, axis + 1, dims + 1)]
+    return [move_axis(b, scatter(move_axis(b, updates, 0, dims), indices, extent, axis + 1, dims), dims, 0)]
 
 
 @decompose(GatherBackwardOp)
@@ -89,7 +139,7 @@ def _cumsum_transpose(op: CumsumOp, b: MirBuilder, g: Value) -> Sequence[Cotange
 
 linear(CumsumOp, _cumsum_transpose)
 leading(CumsumOp, "axis")
-NARROW.add(GatherOp, ScatterAddOp, CumsumOp)
+NARROW.add(GatherOp, ScatterAddOp, ScatterMaxOp, CumsumOp)
 
 
 @decompose(CumsumBackwardOp)

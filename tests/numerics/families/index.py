@@ -77,6 +77,39 @@ def _scatter_samples() -> list[Sample]:
     return rows
 
 
+def _extreme_samples() -> list[Sample]:
+    op = index.ScatterMaxOp
+    rows: list[Sample] = []
+    for suffix, updates, indices, axis, batch in (
+        ("", (6, 3), (6,), 0, 0),
+        ("-matrix", (2, 3, 4), (2, 3), 0, 0),
+        ("-one", (3,), (), 0, 0),
+        ("-columns", (2, 4), (4,), 1, 0),
+        ("-last", (2, 3, 6), (6,), -1, 0),
+        ("-batch", (2, 4, 3), (2, 4), 1, 1),
+        ("-batch-outer", (2, 3, 4, 2), (2, 4), 2, 1),
+        ("-wide", (4, 131), (4,), 0, 0),
+        ("-empty", (2, 0), (2,), 0, 0),
+    ):
+        # every position has an element: infinity has no slope
+        extent = min(2, prod(indices))
+        build = lambda m, x, i, n=extent, a=axis, d=batch: m.scatter_max(x, i, n, a, d)  # noqa: E731
+        operands = (Operand(updates, apart()), Operand(indices, values(1, 0, 1, 1, 0), "i64"))
+        rows.append(Sample(f"scatter_max{suffix}", op, build, operands, differentiable=(0,), exact=True))
+    least = lambda m, x, i: m.scatter_max(x, i, 5, smallest=True)  # noqa: E731
+    most = lambda m, x, i: m.scatter_max(x, i, 5)  # noqa: E731
+    outside = (Operand((4, 2), apart()), Operand((4,), values(-3, 7, 4, 0), "i32"))
+    hard = (Operand((7,), values(np.nan, 1, -np.inf, -0.0, 0.0, np.inf, 3)), Operand((7,), integers(0, 5), "i32"))
+    ints = (Operand((9, 2), integers(0, 5), "i32"), Operand((9,), integers(0, 4), "i32"))
+    for name, build in (("smallest", least), ("largest", most)):
+        none = (Operand((0, 3)), Operand((0,), integers(0, 5), "i64"))
+        rows.append(Sample(f"scatter_max-{name}-none", op, build, none))
+        rows.append(Sample(f"scatter_max-{name}-outside", op, build, outside))
+        rows.append(Sample(f"scatter_max-{name}-hard", op, build, hard, ("f32", "f64")))
+        rows.append(Sample(f"scatter_max-{name}-narrow", op, build, ints, ("f16", "bf16", "i32", "i8", "u8", "u32")))
+    return rows
+
+
 def _backward_samples() -> list[Sample]:
     rows: list[Sample] = []
     for suffix, dy, indices, axis, batch in (
@@ -179,7 +212,7 @@ def _oracle_gather(op: index.GatherOp, table: Array, indices: Array) -> Array:
     return _gather(np, op, table, convert(indices, np.dtype(np.int64)))
 
 
-Adding = index.ScatterAddOp | index.GatherBackwardOp
+Adding = index.ScatterOp | index.GatherBackwardOp
 
 
 def _extents(op: Adding) -> index.Taken:
@@ -202,6 +235,28 @@ def _oracle_scatter_add(op: Adding, updates: Array, indices: Array) -> Array:
     total, where, flat = _places(np, op, widen(updates), convert(indices, np.dtype(np.int64)))
     np.add.at(total, where, flat)
     return total.reshape(shape_of(op.result))
+
+
+def _oracle_scatter_max(op: index.ScatterMaxOp, updates: Array, indices: Array) -> Array:
+    wide = widen(updates) if updates.dtype.kind not in "iu" else updates.astype(np.int64)
+    found, where, flat = _places(np, op, wide, convert(indices, np.dtype(np.int64)))
+    combine = np.maximum if op.smallest is None else np.minimum
+    found[...] = _identity(op, updates.dtype)
+    combine.at(found, where, flat)
+    return found.reshape(shape_of(op.result))
+
+
+def _identity(op: index.ScatterMaxOp, dtype: Any) -> Any:
+    if np.dtype(dtype).kind not in "iu":
+        return -np.inf if op.smallest is None else np.inf
+    info = np.iinfo(dtype)
+    return info.min if op.smallest is None else info.max
+
+
+def _jax_scatter_max(op: index.ScatterMaxOp, updates: Any, indices: Any) -> Any:
+    zeros, where, flat = _places(jnp, op, updates, indices.astype(jnp.int64))
+    at = jnp.full_like(zeros, _identity(op, updates.dtype)).at[where]
+    return (at.max(flat) if op.smallest is None else at.min(flat)).reshape(shape_of(op.result))
 
 
 def _oracle_bisect(op: index.BisectOp, table: Array, x: Array) -> Array:
@@ -252,6 +307,7 @@ def _oracle_cumsum_backward(op: index.RunningSumOp, dy: Array) -> Array:
 SAMPLES = (
     *_gather_samples(),
     *_scatter_samples(),
+    *_extreme_samples(),
     *_backward_samples(),
     *_topk_samples(),
     *_bisect_samples(),
@@ -260,6 +316,7 @@ SAMPLES = (
 ORACLE = {
     index.GatherOp: _oracle_gather,
     index.ScatterAddOp: _oracle_scatter_add,
+    index.ScatterMaxOp: _oracle_scatter_max,
     index.GatherBackwardOp: _oracle_scatter_add,
     index.TopkOp: _oracle_topk,
     index.BisectOp: _oracle_bisect,
@@ -269,6 +326,7 @@ ORACLE = {
 JAX = {
     index.GatherOp: lambda op, table, indices: _gather(jnp, op, table, indices.astype(jnp.int64)),
     index.ScatterAddOp: _jax_scatter_add,
+    index.ScatterMaxOp: _jax_scatter_max,
     index.GatherBackwardOp: _jax_scatter_add,
     index.TopkOp: _jax_topk,
     index.CumsumOp: lambda op, x: _running(jnp, x, op.axis_index, op.is_exclusive, op.is_reverse),
