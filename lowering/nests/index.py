@@ -23,17 +23,28 @@ def clamped(index: Number, extent: int) -> Number:
     return cast(clamp(cast(index, i64), 0, extent - 1), INDEX)
 
 
+TAKEN = 256
+"""Elements that one iteration of a gather copies in short slices."""
+
+SHORT = 32
+"""Elements from which on a slice is an iteration of its own: its loop then takes longer than to find it."""
+
+
 @NEST.rule(GatherOp)
 def gather_nest(op: GatherOp, work: Work) -> None:
-    """An iteration copies the slice of one index."""
+    """An iteration copies the slices of some neighbouring indices."""
     batches, outer, extent, count, inner = op.extents
-    reads = [work.read(op.table, (batches, outer, extent, inner)), work.read(op.indices, (batches, count))]
-    result = work.write(op.result, (batches, outer, count, inner))
+    rest = () if inner == 1 else (inner,)
+    reads = [work.read(op.table, (batches, outer, extent, *rest)), work.read(op.indices, (batches, count))]
+    result = work.write(op.result, (batches, outer, count, *rest))
+    length = max(min(TAKEN // inner, count), 1) if 0 < inner < SHORT else 1
+    blocks = -(-count // length)
 
-    @work.over(batches * outer * count if inner else 0, 4 + inner, reads, [result])
+    @work.over(batches * outer * blocks if inner else 0, (4 + inner) * length, reads, [result])
     def gather(it: Iteration, table: Array, indices: Array, result: Array) -> None:
-        b, o, k = it.unravel(batches, outer, count)
-        result[b, o, k] = table[b, o, clamped(indices[b, k], extent)]
+        b, o, block = it.unravel(batches, outer, blocks)
+        for k in range(block * length, min((block + 1) * length, count)):
+            result[b, o, k] = table[b, o, clamped(indices[b, k], extent)]
 
 
 COLUMNS = 64
