@@ -9,7 +9,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import AnyFloat, f64, i64
 from xdsl.ir import Attribute
 
-from xdsl_rlx.dialects.constants import integer_range
+from xdsl_rlx.dialects.constants import integer_range, is_integer
 from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, ScatterMaxOp, ScatterOp
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.buffers import Argument
@@ -66,7 +66,7 @@ def scatter_add_nest(op: ScatterAddOp, work: Work) -> None:
 @NEST.rule(ScatterMaxOp)
 def scatter_max_nest(op: ScatterMaxOp, work: Work) -> None:
     element = element_of(op.updates)
-    least, most = (-inf, inf) if isinstance(element, AnyFloat) else integer_range(element)
+    least, most = integer_range(element) if is_integer(element) else (-inf, inf)
     _scatter(op, work, *((least, maximum) if op.smallest is None else (most, minimum)))
 
 
