@@ -155,7 +155,7 @@ class CompiledFunction:
         """
         The program of the last call, where arguments by position are its operands and results its outputs, in order.
 
-        None while functions run as they are, see `rlx.disable_jit`.
+        None while functions run as they are, see `rlx.eager`.
         """
         if self._direct is None or EAGER.get():
             return None
