@@ -1,8 +1,8 @@
 """Memory of training steps of PyTorch models: eager, inductor, and the backend "xdsl_rlx".
 
 The number is what a step needs at its peak, in MiB, beyond the process between steps: its parameters, the optimiser and
-the compilers. Arenas, which programs of this package keep between steps, are added to theirs. Each way runs in a
-process of its own. Linux only, as the peak is read from `/proc/self`.
+the compilers. Arenas and the memory of large results, which programs of this package keep between steps, are added to
+theirs. Each way runs in a process of its own. Linux only, as the peak is read from `/proc/self`.
 
 `--only WORD` takes the models that have it in their names.
 """
@@ -27,6 +27,7 @@ import torch
 from torch import nn
 
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.numba.runtime.results import large
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "peers"))
 
@@ -85,8 +86,9 @@ def _needed(step: Callable[[], None]) -> float:
     Path("/proc/self/clear_refs").write_text("5")
     before = _resident("VmRSS")
     step()
-    arenas = sum(one.arena_bytes for one in gc.get_objects() if isinstance(one, CompiledGraph))
-    return _resident("VmHWM") - before + arenas / MIB
+    programs = [one for one in gc.get_objects() if isinstance(one, CompiledGraph)]
+    kept = sum(one.arena_bytes + sum(spec.nbytes for spec in one.outputs if large(spec)) for one in programs)
+    return _resident("VmHWM") - before + kept / MIB
 
 
 def _measure(name: str, way: str) -> float:

@@ -8,7 +8,7 @@ Tracing is in `tracing.py`, what a call binds to in `binding.py`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, update_wrapper
 from itertools import count
 from operator import itemgetter
@@ -273,7 +273,8 @@ class CompiledFunction:
             compiled.set_param(name, array)
         entry = _Entry(
             compiled,
-            made,
+            # arguments hold the arrays of this call, whose memory would never be free again
+            replace(made, arguments=()),
             None if len(kept) == len(leaves) else tuple(kept),
             _picked(len(inputs), made.count, {n: inputs.index(name) for name, n in donate.items()}),
             made.fits,

@@ -3,6 +3,8 @@
 
 import dataclasses
 import functools
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -281,3 +283,17 @@ def test_the_name_of_a_positional_only_parameter_is_not_the_keyword_spelled_the_
     for one in (function, wrapper):
         assert rlx.grad(one, "v")(1.0, v=1.0) == 2.0
         assert rlx.jacfwd(one, "v")(1.0, v=1.0) == 2.0
+
+
+@pytest.mark.parametrize("donate", [None, "x"])
+def test_a_compiled_function_does_not_keep_the_arrays_of_its_first_call(donate: str | None):
+    def step(x: Any, more: Any) -> Any:
+        return x * 2 + more["y"]
+
+    compiled = rlx.compile(step, donate=donate)
+    x, y = np.ones((3, 4)), np.ones((3, 4))
+    left = [weakref.ref(one) for one in (x, y)]
+    compiled(x, {"y": y})
+    del x, y
+    gc.collect()
+    assert [one() for one in left] == [None, None]
