@@ -62,6 +62,8 @@ class PoolTable(Table):
     SLEEP_MUTEX: int
     CONDITION: int
     ALL_SIGNALS: int
+    ARENA: int
+    """Address of the arena, which is not moved while a program runs."""
     TIME: Annotated[int, 2]
     """For who holds the run lock: to read the clock, and for the modes of the floating-point unit."""
     # addresses of C functions

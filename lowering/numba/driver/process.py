@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from operator import index
 from typing import Any, SupportsIndex, TypeVar
 
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.lowering.numba.driver import debug_prints, fast_call, scheduler
+from xdsl_rlx.lowering.numba.driver.arena import Arena, aligned_bytes
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, WORD, CallBlock, CopyRow, PlanTable, PoolTable
-from xdsl_rlx.lowering.numba.driver.manifest import BASE_ARENA, BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
+from xdsl_rlx.lowering.numba.driver.manifest import BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
 from xdsl_rlx.lowering.numba.driver.phases import Tables, make_tables
 from xdsl_rlx.lowering.numba.driver.words import llvm_text
 from xdsl_rlx.lowering.numba.machine import blas_library, llvm
@@ -83,13 +84,6 @@ def thread_count(threads: object = None) -> int:
     if count is None or not 1 <= count <= MAX_THREADS:
         raise ConfigurationError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
     return count
-
-
-def aligned_bytes(size: int, alignment: int) -> NDArray[np.uint8]:
-    """Uninitialised memory whose first byte has the alignment asked for; NumPy backs large blocks with huge pages."""
-    memory = np.empty(size + alignment, np.uint8)
-    start = -memory.ctypes.data % alignment
-    return memory[start : start + size]
 
 
 def words(values: Sequence[int]) -> Words:
@@ -167,9 +161,11 @@ class Pool:
         self._libc = ctypes.CDLL(None)
         self._lock = threading.Lock()
         self._memory = aligned_bytes(PoolTable.size, CACHE_LINE)
+        self._memory[:] = 0
         self.table: Words = self._memory.view(np.int64)
         self._sync = aligned_bytes(3 * MUTEX_BYTES, CACHE_LINE)
         self._signals = np.full(128, 0xFF, np.uint8)
+        self.arena = Arena(self._pause, self._try_to_pause, self._resume, partial(self._set, PoolTable.ARENA))
         self._reset()
         at_fork.add(self._before_fork, self._after_fork_in_parent, self._reset)
 
@@ -195,13 +191,23 @@ class Pool:
     def _set(self, offset: int, value: int) -> None:
         self.table[offset // WORD] = value
 
+    def _pause(self) -> None:
+        """Wait for the run, and keep others from beginning."""
+        self._libc.pthread_mutex_lock(self._run_mutex)
+
+    def _try_to_pause(self) -> bool:
+        return self._libc.pthread_mutex_trylock(self._run_mutex) == 0
+
+    def _resume(self) -> None:
+        self._libc.pthread_mutex_unlock(self._run_mutex)
+
     def _before_fork(self) -> None:
         """Wait for the run: a child that began in one would keep the single thread that BLAS has for its duration."""
         self._lock.acquire()
-        self._libc.pthread_mutex_lock(self._run_mutex)
+        self._pause()
 
     def _after_fork_in_parent(self) -> None:
-        self._libc.pthread_mutex_unlock(self._run_mutex)
+        self._resume()
         self._lock.release()
 
     @property
@@ -211,7 +217,9 @@ class Pool:
     def _reset(self) -> None:
         """Start without workers: at the beginning, and in a forked child, which has the memory but not the threads."""
         self._lock = threading.Lock()
+        arena = int(self.table[PoolTable.ARENA // WORD])
         self.table[:] = 0
+        self._set(PoolTable.ARENA, arena)
         self._sync[:] = 0
         first = address(self._sync)
         run_mutex, sleep_mutex, condition = (first + i * MUTEX_BYTES for i in range(3))
@@ -289,7 +297,7 @@ class RunPlan:
     """
     The tables of one program at one thread count, as the machine code reads them.
 
-    The arena is its own: runs are serialised, so that it needs no more than one.
+    As long as it lives, the arena of the process has room for it.
     """
 
     program: Program
@@ -297,7 +305,6 @@ class RunPlan:
     table: Words
     template: Words
     """The block of a call before its arguments are known."""
-    arena: NDArray[np.uint8]
     tables: Tables
     keep: list[Any] = field(default_factory=list[Any])
     """What the tables point to."""
@@ -331,13 +338,12 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPla
     arguments = len(program.inputs) + len(program.params)
     bases = FIRST_BUFFER + arguments + len(program.outputs)
     copies = CallBlock.BASES + WORD * bases
-    arena = aligned_bytes(program.arena_bytes, max(program.alignment, CACHE_LINE))
     tables = make_tables(program.schedule, kernels)
-    plan = RunPlan(program, threads, words(PlanTable.filled({})), words([0] * (copies // WORD)), arena, tables)
+    plan = RunPlan(program, threads, words(PlanTable.filled({})), words([0] * (copies // WORD)), tables)
+    pool().arena.reserve(plan, program.arena_bytes, program.alignment)
     constants = aligned_bytes(len(program.constants), max(program.alignment, CACHE_LINE))
     constants[:] = np.frombuffer(program.constants, np.uint8)
     plan.keep.append(constants)
-    plan.set_base(BASE_ARENA, address(arena))
     plan.set_base(BASE_CONSTANTS, address(constants))
     functions = [0] * len(blas_library.FUNCTIONS)
     if program.needs_blas:

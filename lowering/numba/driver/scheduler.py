@@ -11,6 +11,7 @@ from xdsl_rlx.lowering.numba.driver.layout import (
     TURN_JUMP,
     TURN_JUMP_BACK,
     TURN_JUMP_UNLESS,
+    WORD,
     ArgumentRow,
     CallBlock,
     CopyRow,
@@ -24,6 +25,7 @@ from xdsl_rlx.lowering.numba.driver.layout import (
     TraceTable,
     TurnRow,
 )
+from xdsl_rlx.lowering.numba.driver.manifest import BASE_ARENA
 from xdsl_rlx.lowering.numba.driver.primitives import (
     atomic_add,
     atomic_peek,
@@ -224,6 +226,7 @@ def walk(plan: int, bases: int) -> int:
 def execute(plan: int, block: int) -> None:
     """One run with its copies; the caller holds the run lock."""
     pool = peek(plan + PlanTable.POOL)
+    poke(block + CallBlock.BASES + WORD * BASE_ARENA, peek(pool + PoolTable.ARENA))
     # a library built with fast-math may have made this thread, and not the workers, flush denormals to zero
     save_float_state(pool + PoolTable.TIME)
     modes = peek(pool + PoolTable.TIME)

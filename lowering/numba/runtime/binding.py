@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from xdsl_rlx.lowering.numba.driver.arena import aligned_bytes, touch
 from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
 from xdsl_rlx.lowering.numba.driver.layout import (
@@ -34,7 +35,6 @@ from xdsl_rlx.lowering.numba.driver.process import (
     RunPlan,
     Words,
     address,
-    aligned_bytes,
     driver,
     make_plan,
     once,
@@ -44,7 +44,7 @@ from xdsl_rlx.lowering.numba.driver.process import (
 from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
 from xdsl_rlx.lowering.numba.runtime.arguments import check_out, check_updated, to_array
 from xdsl_rlx.lowering.numba.runtime.overlaps import CallBuffer, Use, outputs_in_arguments
-from xdsl_rlx.lowering.numba.runtime.results import Results, touch
+from xdsl_rlx.lowering.numba.runtime.results import Results
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, OutOfBoundsError
 
@@ -75,7 +75,7 @@ class Binding:
         self._set_specs(PlanTable.ARGUMENTS, self._specs, flags, [None] * len(self._specs))
         writable = [FLAGS_WRITABLE] * len(program.outputs)
         self._set_specs(PlanTable.OUTPUTS, program.outputs, writable, self._results.tables)
-        touch([self.plan.arena, *self._results.first_buffers()])
+        touch(self._results.first_buffers())
         for name in program.optional:
             index = self._index[name]
             ones = np.ones(self._specs[index].shape, dtype_of(self._specs[index].dtype))

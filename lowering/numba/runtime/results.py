@@ -1,8 +1,7 @@
-"""The memory of large results, which later calls use again, and pages made present before a run needs them.
+"""The memory of large results, which later calls use again.
 Who fills results, and takes the memory in machine code, is in `scheduler.py` and `fast_call.py`."""
 
-import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,9 @@ from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, KEPT_COUNT, KeptRo
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
 from xdsl_rlx.lowering.numba.driver.primitives import peek32
 from xdsl_rlx.lowering.numba.driver.process import Words, address, words
-from xdsl_rlx.lowering.numba.machine.workers import on_all_cores
 
 KEPT_BYTES = 1 << 18
 """Results from this size on are kept: the C library gives smaller ones memory that the process has."""
-_PIECE = 4 << 20
-"""What a thread touches at a time; two threads gain nothing on less."""
 
 
 class Results:
@@ -60,17 +56,6 @@ class Results:
 def large(spec: TensorSpec) -> bool:
     """Whether the memory of a result is kept."""
     return spec.nbytes >= KEPT_BYTES
-
-
-def touch(arrays: Iterable[NDArray[np.uint8]]) -> None:
-    """
-    Write to all pages, on all cores.
-
-    The first write to a page costs the system 0.1 ms per MB in large pages and 0.6 in small ones, on a virtual machine
-    that never used the memory 3; a first run would take several times as long as the next.
-    """
-    pieces = [array[start : start + _PIECE] for array in arrays for start in range(0, array.nbytes, _PIECE)]
-    on_all_cores(lambda piece: ctypes.memset(address(piece), 0, piece.nbytes), pieces)
 
 
 def _buffer(spec: TensorSpec) -> NDArray[np.uint8]:

@@ -11,10 +11,11 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
+from xdsl_rlx.lowering.numba.driver.arena import aligned_bytes
 from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, CallBlock, CopyRow, PlanTable
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
-from xdsl_rlx.lowering.numba.driver.process import address, aligned_bytes, driver, making, once, pool, words
+from xdsl_rlx.lowering.numba.driver.process import address, driver, making, once, pool, words
 from xdsl_rlx.lowering.numba.runtime.arguments import to_array
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, MissingParamError
 
