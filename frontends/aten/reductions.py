@@ -147,6 +147,16 @@ def _softmax(c: Call, self: Any, dim: int, half_to_float: Any = None, dtype: str
     return nn.softmax(x, dim) if np.ndim(x) else x * 0 + 1
 
 
+@ROWS.add("_safe_softmax.default")
+def _safe_softmax(c: Call, self: Any, dim: int, dtype: str | None = None) -> Any:
+    x = cast(self, c.dtype)
+    if not np.ndim(x):
+        return np.where(x == -np.inf, 0, 1).astype(x.dtype)
+    masked = np.max(x, axis=dim, keepdims=True) == -np.inf
+    # 0 in front, too: the derivative of what is not selected would be NaN
+    return np.where(masked, 0, nn.softmax(np.where(masked, 0, x), dim))
+
+
 @ROWS.add("log_softmax.int", "_log_softmax.default")
 def _log_softmax(c: Call, self: Any, dim: int, half_to_float: Any = None, dtype: str | None = None) -> Any:
     x = cast(self, c.dtype)
