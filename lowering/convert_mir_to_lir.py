@@ -40,7 +40,7 @@ from xdsl_rlx.lowering.program_buffers import ProgramBuffers, memref_for
 from xdsl_rlx.lowering.updates import ReadElsewhereError, Update, is_updated, put_readers_first, updates_of
 from xdsl_rlx.transforms.driver import rewrite, verify_dominance
 from xdsl_rlx.transforms.rules import DECOMPOSE
-from xdsl_rlx.transforms.signature import Signature, argument_attributes
+from xdsl_rlx.transforms.signature import SCRATCH, Signature, argument_attributes
 
 
 def _without_loops(op: Operation) -> str:
@@ -114,7 +114,8 @@ class _Lowering:
         for index, arg in enumerate(self.func.args):
             is_param = self.attributes[index].get("mir.kind") == StringAttr("param")
             kind = lir.ParamOp if is_param else lir.InputOp
-            op = kind(self._name(index), memref_for(arg), donated=arg in updated)
+            scratch = SCRATCH in self.attributes[index]
+            op = kind(self._name(index), memref_for(arg), donated=arg in updated, scratch=scratch)
             self.buffers.of[arg] = self.buffers.declare(op, arg)
         terminator = self.func.body.block.last_op
         if not isinstance(terminator, ReturnOp):

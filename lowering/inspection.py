@@ -26,7 +26,10 @@ class BufferUse:
 
     name: str
     kind: str
-    """input, param or output; a donated argument is `input, donated`, or `input, donated, copied back`."""
+    """
+    input, param or output; a donated one is `input, donated`, or `input, donated, copied back`, and one whose memory
+    holds intermediate values `input, scratch`.
+    """
     type: str
     bytes: int
 
@@ -136,4 +139,6 @@ def _buffers(lowered: ModuleOp) -> Iterator[BufferUse]:
             name = str(op.number.value.data)
         if isinstance(op, NamedBufferOp) and op.donated is not None:
             kind += ", donated" if op.copied_back is None else ", donated, copied back"
+        elif isinstance(op, NamedBufferOp) and op.scratch is not None:
+            kind += ", scratch"
         yield BufferUse(name, kind, buffer_type(op), byte_size(memref_of(op.results[0])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -12,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import OutputOp, ProgramOp, SlotOp, ViewOp
+from xdsl_rlx.dialects.lir import InputOp, OutputOp, ProgramOp, SlotOp, ViewOp
 from xdsl_rlx.dialects.lir.liveness import lives_of
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -22,12 +23,13 @@ from xdsl_rlx.transforms.driver import verify_dominance
 @dataclass(frozen=True)
 class LirPlanMemoryPass(ModulePass):
     """
-    Assign every `lir.slot` an offset in the arena, or a place in an output buffer.
+    Assign every `lir.slot` an offset in the arena, or a place in the buffer of an output or of a `scratch` input.
 
     A slot is live from its first write to its last use, through any view; if it is declared outside of a loop that uses
     it, for the whole loop. Slots are placed largest first, each in the tightest gap between slots live at the same time
     (best fit). A slot that is dead before an output is first written can become a view of that output's buffer. The
-    output then moves in front of it. Unused slots are erased.
+    output then moves in front of it. A slot that would enlarge the arena can become a view of a `scratch` input that
+    has been read for the last time; inputs in which no slot lies are `scratch` no more. Unused slots are erased.
     """
 
     name = "lir-plan-memory"
@@ -58,20 +60,22 @@ class _Slot:
 @dataclass
 class _Room:
     """
-    Memory that slots share: the arena, or the buffer of an output up to the launch that first writes it.
+    Memory that slots share: the arena, the buffer of an output up to the launch that first writes it, or that of an
+    input from the launch on that follows the last one that reads it.
 
     `slots` are in the order of their places.
     """
 
-    output: OutputOp | None
+    buffer: OutputOp | InputOp | None
     size: float
-    until: float
+    until: float = inf
+    since: int = -1
     declared: int = 0
     slots: list[_Slot] = field(default_factory=list[_Slot])
 
     def gap(self, slot: _Slot, alignment: int) -> int | None:
         """The tightest place for a slot, clear of all that are live with it; None if there is none."""
-        if slot.last >= self.until:
+        if slot.last >= self.until or slot.first < self.since:
             return None
         if slot.size > self.size:
             return None
@@ -94,38 +98,51 @@ class _Room:
 
 def plan(program: ProgramOp, alignment: int) -> None:
     """Place the slots of one program and note the size of its arena."""
-    slots, outputs = _live_ranges(program)
-    arena = _Room(None, inf, inf)
-    rooms: dict[Attribute, list[_Room]] = {slot.element: [] for slot in slots}
-    for room in sorted(outputs, key=lambda room: room.size):
-        assert room.output is not None
-        rooms.setdefault(memref_of(room.output.result).element_type, []).append(room)
+    slots, buffers = _live_ranges(program)
+    arena = _Room(None, 0)
+    rooms = {element: _in_turn(element, buffers, arena) for element in {slot.element for slot in slots}}
     for slot in sorted(slots, key=lambda s: (-s.size, s.first)):
-        for room in (*rooms[slot.element], arena):
-            if (place := room.gap(slot, alignment)) is not None:
-                room.take(slot, place)
-                break
+        found = ((room, room.gap(slot, alignment)) for room in rooms[slot.element])
+        room, place = next(((room, place) for room, place in found if place is not None), (arena, None))
+        if place is None:
+            size, arena.size = arena.size, inf
+            place = arena.gap(slot, alignment)
+            assert place is not None
+            arena.size = max(size, place + slot.size)
+        room.take(slot, place)
     for slot in arena.slots:
         slot.op.at = IntegerAttr(slot.at, i64)
-    for room in outputs:
+    for room in buffers:
         for slot in room.slots:
             _move_into(slot, room)
-    program.arena_bytes = IntegerAttr(max((s.at + s.size for s in arena.slots), default=0), i64)
+        if isinstance(room.buffer, InputOp) and not room.slots:
+            room.buffer.scratch = None
+    program.arena_bytes = IntegerAttr(int(arena.size), i64)
     program.alignment = IntegerAttr(alignment, i64)
 
 
+def _in_turn(element: Attribute, buffers: Sequence[_Room], arena: _Room) -> list[_Room]:
+    """The rooms for slots of an element type: outputs, the arena as it is, then inputs, which are rarely in a cache."""
+    found: dict[type, list[_Room]] = {OutputOp: [], InputOp: []}
+    for room in sorted(buffers, key=lambda room: room.size):
+        assert room.buffer is not None
+        if memref_of(room.buffer.result).element_type == element:
+            found[type(room.buffer)].append(room)
+    return [*found[OutputOp], arena, *found[InputOp]]
+
+
 def _move_into(slot: _Slot, room: _Room) -> None:
-    """Make a slot a view of an output's buffer."""
-    output, block = room.output, slot.op.parent_block()
-    assert output is not None and block is not None
-    view = ViewOp(output.result, slot.at // element_bytes(slot.element), memref_of(slot.op.result))
+    """Make a slot a view of a buffer that is none of the arena."""
+    buffer, block = room.buffer, slot.op.parent_block()
+    assert buffer is not None and block is not None
+    view = ViewOp(buffer.result, slot.at // element_bytes(slot.element), memref_of(slot.op.result))
     view.location = slot.op.location
     view.result.name_hint = slot.op.result.name_hint
     if slot.declared < room.declared:
-        program = output.parent_block()
+        program = buffer.parent_block()
         assert program is not None
-        output.detach()
-        program.insert_op_before(output, _ancestor(slot.op, program))
+        buffer.detach()
+        program.insert_op_before(buffer, _ancestor(slot.op, program))
         room.declared = slot.declared
     block.insert_op_before(view, slot.op)
     slot.op.result.replace_all_uses_with(view.result)
@@ -143,22 +160,24 @@ def _ancestor(op: Operation, block: Block) -> Operation:
 
 
 def _live_ranges(program: ProgramOp) -> tuple[list[_Slot], list[_Room]]:
-    """The slots that launches use, and the outputs in the order of their first use, as room until then."""
+    """The slots that launches use, and buffers with room: outputs until their first use, inputs from their last one."""
     slots: list[_Slot] = []
-    outputs: list[_Room] = []
+    rooms: list[_Room] = []
     unused: list[SSAValue] = []
     for life in lives_of(program):
         op, type_ = life.op, memref_of(life.op.result)
         if isinstance(op, OutputOp):
             if life.first >= 0:
-                outputs.append(_Room(op, byte_size(type_), life.first, life.declared))
+                rooms.append(_Room(op, byte_size(type_), life.first, declared=life.declared))
+        elif isinstance(op, InputOp):
+            rooms.append(_Room(op, byte_size(type_), since=life.last + 1, declared=life.declared))
         elif life.first < 0:
             unused.append(op.result)
         else:
             slots.append(_Slot(op, type_.element_type, byte_size(type_), life.declared, life.first, life.last))
     for value in unused:
         _erase(value)
-    return sorted(slots, key=lambda slot: slot.declared), outputs
+    return sorted(slots, key=lambda slot: slot.declared), rooms
 
 
 def _erase(value: SSAValue) -> None:

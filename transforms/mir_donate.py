@@ -1,4 +1,4 @@
-"""The pass `mir-donate`: results that are written over arguments. Where they are in the end is up to lowering."""
+"""The pass `mir-donate`: arguments that are written over. Where results are in the end is up to lowering."""
 
 from dataclasses import dataclass
 
@@ -24,18 +24,24 @@ class MirDonatePass(ModulePass):
     The compiled function returns only the other results. A donated param has its new value; an array passed for a
     donated input is overwritten. A result that cannot be computed in place, because an op reads the argument later, is
     computed elsewhere and copied at the end. With `strict`, lowering fails instead and reports the reader.
+
+    Inputs that are `scratch` are donated without a result: intermediate values may lie in them once they have been
+    read for the last time. What they hold in the end is undefined.
     """
 
     name = "mir-donate"
 
-    arguments: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
     """Names of the donated arguments."""
 
-    outputs: tuple[int, ...]
+    outputs: tuple[int, ...] = ()
     """Indices of the results that overwrite them, in the same order."""
 
     strict: bool = False
     """Fail unless every overwriting result can be computed in place."""
+
+    scratch: tuple[str, ...] = ()
+    """Names of inputs that no result overwrites, but the program may."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         graph = graph_of(op, self.name)
@@ -46,3 +52,4 @@ class MirDonatePass(ModulePass):
         if twice := [n for i, n in enumerate(self.outputs) if n in self.outputs[:i]]:
             raise PassFailedException(f"{self.name}: result {twice[0]} cannot overwrite two arguments")
         graph.replace(dict(zip(self.outputs, self.arguments, strict=True)), self.strict)
+        graph.mark_scratch(self.scratch)

@@ -34,6 +34,9 @@ ALIASES_INPUT = "mir.aliases_input"
 MUST_ALIAS = "mir.must_alias"
 """The attribute of such a result that may not be copied there."""
 
+SCRATCH = "mir.scratch"
+"""The attribute of an input that may be overwritten once it has been read, though no result takes its memory."""
+
 TANGENT = "mir.tangent_of"
 """The attribute of an input that is the tangent of an argument, which it names."""
 
@@ -170,6 +173,25 @@ class Signature:
                 DictionaryAttr({**entry.data, MUST_ALIAS: UnitAttr()}) if n in replaced else entry
                 for n, entry in enumerate(self.func.res_attrs)
             )
+
+    def mark_scratch(self, names: Sequence[str]) -> None:
+        """Have these inputs be overwritten; PassFailedException for what is none, or holds a result in the end."""
+        known = {argument.name: argument for argument in self.arguments}
+        taken = {argument.name for argument in self.replaced.values()}
+        for name in names:
+            what = f'"{name}" of @{self.name} cannot be scratch memory'
+            if name not in known:
+                raise PassFailedException(f"{what}: no such argument; arguments are {', '.join(known) or 'none'}")
+            if known[name].kind != "input" or known[name].optional:
+                kind = "an optional input" if known[name].optional else f"a {known[name].kind}"
+                raise PassFailedException(f"{what}: expected an input that each call passes, got {kind}")
+            if name in taken:
+                raise PassFailedException(f"{what}: a result overwrites it")
+        attributes = self._argument_attributes()
+        for entry, argument in zip(attributes, self.arguments, strict=True):
+            if argument.name in names:
+                entry[SCRATCH] = UnitAttr()
+        self.func.arg_attrs = ArrayAttr(map(DictionaryAttr, attributes))
 
     @property
     def _return(self) -> ReturnOp:

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from xdsl.ir import Block, SSAValue
 
 from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp
-from xdsl_rlx.dialects.lir.program import LaunchOp, OutputOp, ProgramOp, SlotOp, ViewOp
+from xdsl_rlx.dialects.lir.program import InputOp, LaunchOp, OutputOp, ProgramOp, SlotOp, ViewOp
 
 
 @dataclass
 class Life:
     """
-    The numbers, in the order of the program, of the op that declares a slot or output and of its first and last use.
+    The numbers, in the order of the program, of the op that declares a buffer and of its first and last use.
 
     A use in a loop around which the buffer is declared is one of the whole loop: from its first op to its end.
     """
 
-    op: SlotOp | OutputOp
+    op: SlotOp | OutputOp | InputOp
     declared: int
     depth: int
     """In how many loops it is declared."""
@@ -30,7 +30,7 @@ class Life:
 
 
 def lives_of(program: ProgramOp) -> list[Life]:
-    """Of the slots and outputs, those that are used in the order of their first launches, then the others."""
+    """Of slots, outputs and scratch inputs, those used in the order of their first launches, then the others."""
     walk = _Walk()
     walk.block(program.body.block)
     unused = [life for name, life in walk.lives.items() if life.first < 0 and name is life.op.result]
@@ -72,7 +72,7 @@ class _Walk:
             elif isinstance(op, ViewOp | StepOp):
                 if (life := self.lives.get(op.source)) is not None:
                     self.lives[op.result] = life
-            elif isinstance(op, SlotOp | OutputOp):
+            elif isinstance(op, SlotOp | OutputOp) or (isinstance(op, InputOp) and op.scratch is not None):
                 self.lives[op.result] = Life(op, self.time, len(self.loops))
             elif isinstance(op, IfOp):
                 self.read(op.predicate)

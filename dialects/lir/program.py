@@ -154,35 +154,52 @@ class ProgramOp(IRDLOperation):
 
 class NamedBufferOp(IRDLOperation):
     """
-    A buffer the caller gives by name: contiguous, and only read unless it is `donated`.
+    A buffer the caller gives by name: contiguous, and only read unless it is `donated` or `scratch`.
 
-    `copied_back` means that the new contents are computed elsewhere and copied there at the end.
+    `copied_back` means that the new contents are computed elsewhere and copied there at the end. Slots may lie in a
+    buffer that is `scratch` once it has been read for the last time.
     """
 
     buffer_name = prop_def(StringAttr)
     donated = opt_prop_def(UnitAttr)
     copied_back = opt_prop_def(UnitAttr)
+    scratch = opt_prop_def(UnitAttr)
     result = result_def(AnyMemRefConstr)
 
-    assembly_format = "$buffer_name (`donated` $donated^)? (`copied_back` $copied_back^)? attr-dict `:` type($result)"
+    assembly_format = (
+        "$buffer_name (`donated` $donated^)? (`copied_back` $copied_back^)? (`scratch` $scratch^)? attr-dict `:` "
+        "type($result)"
+    )
 
-    def __init__(self, name: str, type_: AnyMemRef, *, donated: bool = False):
+    def __init__(self, name: str, type_: AnyMemRef, *, donated: bool = False, scratch: bool = False):
         properties: dict[str, Attribute] = {"buffer_name": StringAttr(name)}
-        super().__init__(properties=properties | ({"donated": UnitAttr()} if donated else {}), result_types=[type_])
+        if donated:
+            properties["donated"] = UnitAttr()
+        if scratch:
+            properties["scratch"] = UnitAttr()
+        super().__init__(properties=properties, result_types=[type_])
 
     def __post_init__(self) -> None:
         hold_text(self.properties, "buffer_name")
         super().__post_init__()
 
+    @property
+    def is_written(self) -> bool:
+        """Whether launches may write to it."""
+        return self.donated is not None or self.scratch is not None
+
     def verify_(self) -> None:
         if self.copied_back is not None and self.donated is None:
             raise VerifyException(f"{self.buffer_name} is marked copied_back, but not donated")
+        if self.scratch is not None and (self.donated is not None or isinstance(self, ParamOp)):
+            kept = "a param" if isinstance(self, ParamOp) else "marked donated"
+            raise VerifyException(f"{self.buffer_name} is marked scratch, but {kept}: it holds a value in the end")
         _verify_contiguous(self.result)
 
 
 @irdl_op_definition
 class InputOp(NamedBufferOp):
-    """A buffer passed at every call; a `donated` one holds a result at the end."""
+    """A buffer passed at every call; a `donated` one holds a result at the end, a `scratch` one nothing of use."""
 
     name = "lir.input"
 

@@ -173,7 +173,7 @@ class _Schedule:
 
 
 def _is_read_only(owner: Operation | Block) -> bool:
-    return isinstance(owner, ConstantOp) or (isinstance(owner, InputOp | ParamOp) and owner.donated is None)
+    return isinstance(owner, ConstantOp) or (isinstance(owner, InputOp | ParamOp) and not owner.is_written)
 
 
 def _is_inside(op: Operation, loop: LoopOp) -> bool:

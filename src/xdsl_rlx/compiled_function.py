@@ -7,7 +7,7 @@ Tracing is in `tracing.py`, what a call binds to in `binding.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, update_wrapper
 from itertools import count
@@ -123,6 +123,7 @@ class CompiledFunction:
         function: Function,
         static: str | int | Sequence[str | int] = (),
         donate: Donate = None,
+        scratch: str | int | Sequence[str | int] = (),
         **options: Any,
     ):
         """`options` are those of `rlx.compile` for a graph."""
@@ -131,6 +132,7 @@ class CompiledFunction:
         self.parameters: Parameters = parameters_of(function)
         self._static = (static,) if isinstance(static, str | int) else tuple(static)
         self._donate = asked(donate)
+        self._scratch = (scratch,) if isinstance(scratch, str | int) else tuple(scratch)
         self._options = options
         self._entries: dict[Hashable, _Entry] = {}
         self._last: tuple[Structure, tuple[Hashable, ...], _Entry] | None = None
@@ -143,6 +145,8 @@ class CompiledFunction:
             self.parameters.check_known(one, "static")
         for one in self._donate:
             self.parameters.check_known(one, "donate")
+        for one in self._scratch:
+            self.parameters.check_known(one, "scratch")
 
     def __repr__(self) -> str:
         return f"<compiled function {name_of(self.__wrapped__)}, for {len(self._entries)} signatures so far>"
@@ -163,9 +167,13 @@ class CompiledFunction:
         return None if entry.traced.fixed else entry.compiled
 
     @property
+    def _overwritten(self) -> tuple[str | int, ...]:
+        return (*self._donate, *self._scratch)
+
+    @property
     def donates(self) -> bool:
-        """Whether calls write results over arguments."""
-        return bool(self._donate)
+        """Whether calls write over arguments."""
+        return bool(self._donate or self._scratch)
 
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
         if EAGER.get() and not is_tracing():
@@ -181,7 +189,7 @@ class CompiledFunction:
             try:
                 return entry.tree(entry.compiled(*args))
             except ArgumentError:
-                check_overlaps(self.parameters, self.parameters.bind(args, kwargs), self._donate)
+                check_overlaps(self.parameters, self.parameters.bind(args, kwargs), self._overwritten)
                 raise
         values = self.parameters.bind(args, kwargs)
         if self._static:
@@ -197,7 +205,7 @@ class CompiledFunction:
                 if builder_of(values) is not None:
                     return self.parameters.call(values)
                 # a program may take long to compile
-                check_overlaps(self.parameters, values, self._donate)
+                check_overlaps(self.parameters, values, self._overwritten)
                 entry = self._entry(leaves, structure, values)
             self._last = structure, signatures, entry
             self._direct = None
@@ -207,7 +215,7 @@ class CompiledFunction:
             return entry(leaves)
         except ArgumentError:
             # the program names the inputs of its graph
-            check_overlaps(self.parameters, values, self._donate)
+            check_overlaps(self.parameters, values, self._overwritten)
             raise
 
     def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
@@ -266,9 +274,11 @@ class CompiledFunction:
                 f"'{made.graph.name}' uses a traced value of an enclosing function; pass it as an argument"
             )
         kept = [number for number, leaf in enumerate(leaves) if not is_static_leaf(leaf)]
-        donate = Donations(made, self.parameters, values).of(self._donate) if self._donate else {}
+        donations = Donations(made, self.parameters, values)
+        donate = donations.of(self._donate) if self._donate else {}
+        scratch = donations.scratch(self._scratch) if self._scratch else ()
         inputs = [name for one in made.arguments for name in one.inputs if name is not None]
-        compiled = compile(made.graph, donate=donate, **self._options)
+        compiled = compile(made.graph, donate=donate, scratch=scratch, **self._options)
         for name, array in made.held.items():
             compiled.set_param(name, array)
         entry = _Entry(
@@ -278,7 +288,7 @@ class CompiledFunction:
             None if len(kept) == len(leaves) else tuple(kept),
             _picked(len(inputs), made.count, {n: inputs.index(name) for name, n in donate.items()}),
             made.fits,
-            tuple(_scalars(compiled, inputs, donate)),
+            tuple(_scalars(compiled, inputs, {*donate, *scratch})),
         )
         self._entries[(structure, _signatures(leaves))] = entry
         return entry
@@ -361,7 +371,7 @@ def _program(graph: _ByFingerprint) -> CompiledGraph:
 
 
 def _scalars(
-    compiled: CompiledGraph, inputs: Sequence[str], donate: Mapping[str, int]
+    compiled: CompiledGraph, inputs: Sequence[str], donate: Container[str]
 ) -> Iterator[tuple[int, np.dtype[Any]]]:
     """The numbers and dtypes of the operands that may be given as numbers: a donated one is written to."""
     from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of

@@ -80,6 +80,7 @@ def compile(
     memory_budget: SupportsIndex | None = None,
     strict_donation: bool = False,
     unchecked: bool = False,
+    scratch: Sequence[str] = (),
 ) -> CompiledGraph: ...
 @overload
 def compile(
@@ -92,6 +93,7 @@ def compile(
     backend: Literal["llvm", "numba"] = "llvm",
     memory_budget: SupportsIndex | None = None,
     strict_donation: bool = False,
+    scratch: str | int | Sequence[str | int] = (),
 ) -> CompiledFunction: ...
 @overload
 def compile(
@@ -102,6 +104,7 @@ def compile(
     backend: Literal["llvm", "numba"] = "llvm",
     memory_budget: SupportsIndex | None = None,
     strict_donation: bool = False,
+    scratch: str | int | Sequence[str | int] = (),
 ) -> Callable[[Callable[..., Any]], CompiledFunction]: ...
 @as_decorator
 @of_functions
@@ -115,6 +118,7 @@ def compile(
     memory_budget: SupportsIndex | None = None,
     strict_donation: bool = False,
     unchecked: bool = False,
+    scratch: Sequence[str] = (),
 ) -> CompiledGraph:
     """
     Compile a graph at any stage into a callable on NumPy arrays, or compile a Python function of trees of arrays.
@@ -140,6 +144,9 @@ def compile(
     After an interrupt or a failed check, each donated argument is old, new, or partly written; other arguments are
     unchanged. Keep a copy of the donated state to continue from after such a call.
 
+    `scratch` names arguments, as `donate` does, that no result overwrites, but intermediate values may once they have
+    been read for the last time. The arena is then smaller, and what these arrays hold after a call is undefined.
+
     `memory_budget` limits the size of the arena in bytes. The arena holds all buffers that are neither arguments nor
     results. Activations saved for the backward pass are rematerialised, as few as needed to fit the budget.
 
@@ -156,7 +163,7 @@ def compile(
     source = as_graph_module(graph)
     if unchecked and source.stage != "lir":
         raise GraphError(f"unchecked=: expected a graph at stage lir, got '{source.name}' at {source.stage}; omit it")
-    source = _donated(source, donate, strict_donation)
+    source = _donated(source, donate, strict_donation, scratch)
     if memory_budget is not None:
         source = fitted(above_lir(source, "memory_budget"), memory_budget, threads)
     try:
@@ -178,11 +185,14 @@ def _check_options(backend: str, weights: Weights | None) -> None:
         raise GraphTypeError(f"compile: weights: expected rlx.Weights, got {shown(weights)}; pass rlx.Weights(..)")
 
 
-def _donated(source: GraphModule, donate: Mapping[str, SupportsIndex] | None, strict: bool) -> GraphModule:
-    """The graph with results that take the memory of arguments; as it is where none does."""
-    if not (found := donations(donate)) and not strict:
+def _donated(
+    source: GraphModule, donate: Mapping[str, SupportsIndex] | None, strict: bool, scratch: Sequence[str]
+) -> GraphModule:
+    """The graph with arguments whose memory may be overwritten; as it is where none may."""
+    names = (scratch,) if isinstance(scratch, str) else tuple(scratch)
+    if not (found := donations(donate)) and not strict and not names:
         return source
-    passes = [MirDonatePass(tuple(found), tuple(found.values()), bool(strict))]
+    passes = [MirDonatePass(tuple(found), tuple(found.values()), bool(strict), names)]
     return run_passes(above_lir(source, "donate"), passes)
 
 

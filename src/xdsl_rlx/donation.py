@@ -107,6 +107,12 @@ class Donations:
             found |= {one: n for one, n in pairs if one is not None and n is not None}
         return found
 
+    def scratch(self, names: Iterable[str | int]) -> tuple[str, ...]:
+        """The names of the inputs that these arguments are; GraphError for an argument that is none."""
+        places = {place for name in names for place in self._parameters.find(self._values, name, "scratch")}
+        found = [one for one in self._made.arguments if (one.argument.slot, one.argument.key) in places]
+        return tuple(name for one in found for name in one.inputs if name is not None)
+
     def _argument(self, name: str | int) -> TracedArgument:
         places = self._parameters.find(self._values, name, "donate")
         found = [one for one in self._made.arguments if (one.argument.slot, one.argument.key) in places]

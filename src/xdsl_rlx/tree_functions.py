@@ -427,10 +427,11 @@ def compile(
     backend: Literal["llvm", "numba"] = "llvm",
     memory_budget: SupportsIndex | None = None,
     strict_donation: bool = False,
+    scratch: str | int | Sequence[str | int] = (),
 ) -> CompiledFunction:
     """See `rlx.compile`."""
     options: dict[str, Any] = {"threads": threads, "backend": backend, "memory_budget": memory_budget}
-    return CompiledFunction(function, static, donate, **options, strict_donation=strict_donation)
+    return CompiledFunction(function, static, donate, scratch, **options, strict_donation=strict_donation)
 
 
 class _Chosen:

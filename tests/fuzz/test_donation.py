@@ -1,4 +1,4 @@
-"""Random steps with donated arguments: donation changes where results lie, and not a bit of them.
+"""Random steps with donated and scratch arguments: these change where values lie, and not a bit of results.
 
 Values are small integers, in floats too, so that no order of summation changes a bit.
 """
@@ -38,6 +38,8 @@ class _Step:
         new = {name: self._pick(pools[name]) for name in self.donated}
         others = [self._pick(self.matrices + self.vectors) for _ in range(int(rng.integers(0, 4)))]
         self.count = len(others)
+        free = [name for name in self.kinds if self.kinds[name] == "input" and name not in self.donated]
+        self.scratch = free if donate else []
         if donate:
             g.set_outputs(others, donate=new)
         else:
@@ -87,7 +89,7 @@ class _Step:
 
     def run(self, threads: int) -> list[Array]:
         """The other results, then what is in the donated arguments or returned for them, twice."""
-        compiled = rlx.compile(self.graph, threads=threads)
+        compiled = rlx.compile(self.graph, threads=threads, scratch=self.scratch)
         rng, found = np.random.default_rng(self.n), list[Array]()
         shapes = {name: (self.n,) * (2 if name in MATRICES else 1) for name in self.kinds}
         arrays = {name: rng.integers(-4, 5, shape).astype(DTYPES[self.dtype]) for name, shape in shapes.items()}
@@ -96,7 +98,7 @@ class _Step:
             compiled.set_param(name, arrays[name])
         updated = compiled.program.updated
         for _ in range(2):
-            results = compiled(**inputs)
+            results = compiled(**inputs | {name: inputs[name].copy() for name in self.scratch})
             state = {name: inputs.get(name, compiled.weights.get(name)) for name in self.donated}
             if not updated and self.donated:
                 state = dict(zip(self.donated, results[self.count :], strict=True))

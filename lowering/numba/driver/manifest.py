@@ -145,7 +145,7 @@ class Program:
     needs_blas: bool = True
     """Whether a kernel reads the table of BLAS and LAPACK functions."""
     updated: tuple[str, ...] = ()
-    """Inputs and params that hold a result in the end."""
+    """Inputs and params that hold a result in the end, and inputs that are scratch memory."""
     repeatable: bool = True
     """
     Whether a run may begin anew from within a while loop: none of these is written to before the last one ends, and

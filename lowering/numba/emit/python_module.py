@@ -314,7 +314,7 @@ class _Program:
             one = "np.full({}, 0x3F80, np.uint16)" if isinstance(type.element_type, BFloat16Type) else "np.ones({}, {})"
             given += f", {one.format(shape, own)}"
         bits = f".view({dtype})" if own != dtype else ""
-        helper = "_argument" if op.donated is None else "_updated"
+        helper = "_updated" if op.is_written else "_argument"
         self.outside.emit(f"{name} = {helper}({given}){bits}")
 
     def address(self, value: SSAValue) -> str:

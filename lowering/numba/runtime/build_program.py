@@ -102,7 +102,7 @@ class _Builder:
             alignment=program.alignment.value.data,
             constants=bytes(self.constants),
             schedule=tuple(self._schedule(program.body.block, [])),
-            updated=tuple(op.buffer_name.data for op in (*inputs, *params) if op.donated is not None),
+            updated=tuple(op.buffer_name.data for op in (*inputs, *params) if op.is_written),
             repeatable=not prints and self._is_repeatable(),
             needs_blas=any(type(op) in lir.LIBRARY_OPS for op in module.walk()),
             prints=prints,
@@ -115,7 +115,7 @@ class _Builder:
         until = max(loops, default=-1) + 1
         launches = [inner for op in ops[:until] for inner in op.walk() if isinstance(inner, lir.LaunchOp)]
         written = {self.places[value].root.owner for launch in launches for value in launch.writes}
-        return not any(isinstance(op, NamedBufferOp) and op.donated is not None for op in written)
+        return not any(isinstance(op, NamedBufferOp) and op.is_written for op in written)
 
     def _place(self, op: Operation) -> None:
         start, (result,) = 0, op.results

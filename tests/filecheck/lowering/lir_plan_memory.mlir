@@ -231,3 +231,35 @@ builtin.module {
     lir.return
   }
 }
+
+// -----
+
+// %b would enlarge the arena: it lies in %x, which was read for the last time before. %c fits where %a was. %w is read
+// to the end, and nothing lies in it.
+// CHECK-LABEL: lir.program @scratch attributes {arena_bytes = 256 : i64, alignment = 64 : i64} {
+// CHECK-NEXT: %x = lir.input "x" scratch : memref<2x64xf32>
+// CHECK-NEXT: %w = lir.input "w" : memref<64xf32>
+// CHECK-NEXT: %a = lir.slot at 0 : memref<64xf32>
+// CHECK-NEXT: %b = lir.view %x at 0 : memref<2x64xf32> to memref<64xf32>
+// CHECK-NEXT: %c = lir.slot at 0 : memref<64xf32>
+builtin.module {
+  lir.program @scratch {
+    %x = lir.input "x" scratch : memref<2x64xf32>
+    %w = lir.input "w" scratch : memref<64xf32>
+    %a = lir.slot : memref<64xf32>
+    %b = lir.slot : memref<64xf32>
+    %c = lir.slot : memref<64xf32>
+    %y = lir.output 0 : memref<f32>
+    %row = lir.view %x at 64 : memref<2x64xf32> to memref<64xf32>
+    lir.launch @k over 1 by 1 reads(%row : memref<64xf32>) writes(%a : memref<64xf32>)
+    lir.launch @k over 1 by 1 reads(%a : memref<64xf32>) writes(%b : memref<64xf32>)
+    lir.launch @k over 1 by 1 reads(%b : memref<64xf32>) writes(%c : memref<64xf32>)
+    lir.launch @last over 1 by 1 reads(%c, %w : memref<64xf32>, memref<64xf32>) writes(%y : memref<f32>)
+  }
+  lir.kernel @k(%i: memref<64xf32>, %o: memref<64xf32>, %lo: index, %hi: index) {
+    lir.return
+  }
+  lir.kernel @last(%i: memref<64xf32>, %j: memref<64xf32>, %o: memref<f32>, %lo: index, %hi: index) {
+    lir.return
+  }
+}

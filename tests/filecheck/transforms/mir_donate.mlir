@@ -1,6 +1,8 @@
 // RUN: xdsl-opt %s -p 'mir-donate{arguments=w outputs=1}' --split-input-file --verify-diagnostics | filecheck %s
+// RUN: xdsl-opt %s -p 'mir-donate{scratch=g}' --split-input-file --verify-diagnostics | filecheck %s --check-prefix=SCRATCH
 
 // CHECK-LABEL: func.func @step(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<3xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<f32>, tensor<3xf32> {mir.aliases_input = "w"}) {
+// SCRATCH-LABEL: func.func @step(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<3xf32> {mir.name = "g", mir.kind = "input", mir.scratch}) -> (tensor<f32>, tensor<3xf32>) {
 func.func @step(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %g: tensor<3xf32> {mir.name = "g", mir.kind = "input"}) -> (tensor<f32>, tensor<3xf32>) {
   %n = mir.reduce_sum %g axes [0] : (tensor<3xf32>) -> tensor<f32>
   %new = mir.sub %w, %g : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -9,6 +11,7 @@ func.func @step(%w: tensor<3xf32> {mir.name = "w", mir.kind = "param"}, %g: tens
 
 // -----
 
+// SCRATCH: "g" of @unknown cannot be scratch memory: no such argument; arguments are x
 // CHECK: result 1 of @unknown cannot overwrite "w": no such argument; arguments are x
 func.func @unknown(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> (tensor<3xf32>, tensor<3xf32>) {
   func.return %x, %x : tensor<3xf32>, tensor<3xf32>

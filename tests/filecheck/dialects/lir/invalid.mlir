@@ -602,6 +602,24 @@ builtin.module {
 
 // -----
 
+// CHECK: "x" is marked scratch, but marked donated: it holds a value in the end
+builtin.module {
+  lir.program @p {
+    %x = lir.input "x" donated scratch : memref<6xf32>
+  }
+}
+
+// -----
+
+// CHECK: "w" is marked scratch, but a param: it holds a value in the end
+builtin.module {
+  lir.program @p {
+    %w = lir.param "w" scratch : memref<6xf32>
+  }
+}
+
+// -----
+
 // CHECK: expected buffers with the same 1 batch axes, got memref<3xf32>, memref<2xf32>
 lir.kernel @k(%x: memref<3xf32>, %y: memref<2xf32>, %c: memref<1xi8>, %lo: index, %hi: index) {
   lir.debug_print "{0} {1}" batch 1 to %c : memref<1xi8> buffers(%x, %y : memref<3xf32>, memref<2xf32>)
