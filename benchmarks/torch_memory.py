@@ -1,8 +1,8 @@
 """Memory of training steps of PyTorch models: eager, inductor, and the backend "xdsl_rlx".
 
 The number is what a step needs at its peak, in MiB, beyond the process between steps: its parameters, the optimiser and
-the compilers. Arenas and the memory of large results, which programs of this package keep between steps, are added to
-theirs. Each way runs in a process of its own. Linux only, as the peak is read from `/proc/self`.
+the compilers. The arena and the memory of large results, which this package keeps between steps, are added to its own.
+Each way runs in a process of its own. Linux only, as the peak is read from `/proc/self`.
 
 `--only WORD` takes the models that have it in their names.
 """
@@ -26,6 +26,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from xdsl_rlx.lowering.numba.driver.process import pool
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 from xdsl_rlx.lowering.numba.runtime.results import large
 
@@ -87,7 +88,7 @@ def _needed(step: Callable[[], None]) -> float:
     before = _resident("VmRSS")
     step()
     programs = [one for one in gc.get_objects() if isinstance(one, CompiledGraph)]
-    kept = sum(one.arena_bytes + sum(spec.nbytes for spec in one.outputs if large(spec)) for one in programs)
+    kept = pool().arena.size + sum(spec.nbytes for one in programs for spec in one.outputs if large(spec))
     return _resident("VmHWM") - before + kept / MIB
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from xdsl_rlx.frontends.aten import table, walk
 from xdsl_rlx.frontends.aten.decompositions import without_rows
+from xdsl_rlx.frontends.hosts.torch_donated import take_donated
 from xdsl_rlx.frontends.hosts.torch_program import Program
 from xdsl_rlx.frontends.hosts.torch_recurrent import with_recurrent_layers
 from xdsl_rlx.frontends.hosts.torch_residuals import with_least_residuals
@@ -52,9 +53,13 @@ def xdsl_rlx(graph: Any, example: Sequence[Any], *, options: Mapping[str, Any] |
         _check(module.graph)
         return _boxed(Program(module, given), module, strict)
 
+    def backward_compiler(module: Any, example: Sequence[Any]) -> Any:
+        _check(module.graph)
+        return _boxed(Program(module, given, take_donated(module.graph)), module, strict)
+
     backend = aot_autograd(
         fw_compiler=compiler,
-        bw_compiler=compiler,
+        bw_compiler=backward_compiler,
         inference_compiler=compiler,
         decompositions=without_rows(),
         partition_fn=partition,

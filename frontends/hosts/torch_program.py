@@ -2,12 +2,13 @@
 
 # Objects of torch, which is not installed everywhere.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportMissingImports=false
+# pyright: reportUnknownParameterType=false, reportMissingImports=false, reportPrivateUsage=false
+# pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import NoneType
 from typing import Any
 
@@ -29,8 +30,11 @@ MOST_PROGRAMS = 32
 MOST_ORDERS = 1024
 """Sizes and strides of tensors that are not contiguous whose order of axes is kept."""
 
-Key = tuple[tuple[Any, ...], tuple[tuple[int, tuple[int, ...]], ...]]
-"""The sizes that are arguments, and the order of axes in memory of each tensor that is not contiguous, by position."""
+Key = tuple[tuple[Any, ...], tuple[tuple[int, tuple[int, ...]], ...], bool]
+"""
+The sizes that are arguments, the order of axes in memory of each tensor that is not contiguous, by position, and
+whether arguments are overwritten.
+"""
 
 
 class _OfSizes:
@@ -58,9 +62,10 @@ class Program:
     A graph with one compiled function for each combination of sizes and layouts; called with a list, which it empties.
 
     Contiguous tensors are read where they are, and those whose axes are in another order as well. Others are copied.
+    `scratch` are the numbers of arguments that nobody reads afterwards, unless a backward pass keeps its graph.
     """
 
-    def __init__(self, module: Any, options: Mapping[str, Any]):
+    def __init__(self, module: Any, options: Mapping[str, Any], scratch: Collection[int] = ()):
         self._graph = module.graph
         # constants are real tensors, which a mode of fake ones refuses
         with unset_fake_temporarily():
@@ -75,6 +80,7 @@ class Program:
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
         self._sizes = [n for n, node in enumerate(placeholders) if not _is_tensor(node)]
         self._tensors = [n for n in range(len(placeholders)) if n not in self._sizes]
+        self._scratch = tuple(place for place, n in enumerate(self._tensors) if n in scratch)
         self._is_random = any(_draws(node) for node in module.graph.nodes)
         self._given = {node: n for n, node in enumerate(placeholders)}
         (output,) = [node for node in module.graph.nodes if node.op == "output"]
@@ -120,7 +126,8 @@ class Program:
             tensors.append(x)
         if self._is_random:
             tensors.append(tensor_of(_seed()))
-        function = self._function((tuple(args[n] for n in self._sizes), tuple(layouts)))
+        overwrites = bool(self._scratch) and not torch._C._autograd._get_current_graph_task_keep_graph()
+        function = self._function((tuple(args[n] for n in self._sizes), tuple(layouts), overwrites))
         sizes = function.sizes
         results = iter(function(tensors) if len(sizes) < len(self._computed) or not sizes else ())
         for node, axes in zip(self._computed, self._axes, strict=True):
@@ -149,7 +156,7 @@ class Program:
         return self._functions[key]
 
     def _made(self, key: Key) -> _OfSizes:
-        sizes, layouts = key
+        sizes, layouts, overwrites = key
         found_sizes: dict[Any, Any] = {}
 
         def graph(*arrays: Any) -> tuple[Any, ...]:
@@ -169,7 +176,8 @@ class Program:
                 if node not in found_sizes
             )
 
-        return _OfSizes(CompiledFunction(graph, **self._options), found_sizes)
+        scratch = self._scratch if overwrites else ()
+        return _OfSizes(CompiledFunction(graph, scratch=scratch, **self._options), found_sizes)
 
 
 def _inverse(order: Sequence[int]) -> tuple[int, ...]:

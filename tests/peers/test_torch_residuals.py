@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from xdsl_rlx.frontends.hosts.torch_backend import xdsl_rlx
@@ -82,3 +83,43 @@ def test_what_checkpoints_say_holds():
         return checkpoint(lambda x, w: ((x @ w * 0.1).sin() @ w * 0.1).tanh(), x, w, use_reentrant=False)
 
     assert sorted(kept(f, x, w)) == [(40, 40), (40, 40)]
+
+
+def test_what_forward_keeps_is_overwritten_only_where_no_pass_reads_it_again() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 96), nn.Tanh(), nn.Linear(96, 96), nn.GELU(), nn.Linear(96, 64), nn.Tanh())
+    model = model.double()
+    compiled = torch.compile(model, backend="xdsl_rlx", options={"strict": True})
+    x = torch.randn(80, 64, dtype=torch.float64)
+
+    def gradients(call: Any, keeps: tuple[bool, ...]) -> list[Any]:
+        model.zero_grad()
+        loss = call(x).square().sum()
+        for keep in keeps:
+            loss.backward(retain_graph=keep)
+        return [p.grad.clone() for p in model.parameters()]
+
+    for keeps in ((False,), (True, True, False), (False,), (True, False)):
+        found, expected = gradients(compiled, keeps), gradients(model, keeps)
+        for one, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
+
+
+def test_views_of_one_memory_that_backward_reads_are_not_overwritten() -> None:
+    def f(x: Any, w: Any) -> Any:
+        h = torch.tanh(x @ w)
+        return (h.T @ h).sin() @ (h.reshape(-1, 32).T @ h.reshape(-1, 32)).exp().tanh(), h.view(-1).cos().sum()
+
+    compiled = torch.compile(f, backend="xdsl_rlx", options={"strict": True})
+    x, w = (torch.randn(64, 64, dtype=torch.float64) / 8 for _ in range(2))
+    w = w[:, :32].contiguous()
+
+    def gradients(call: Any) -> list[Any]:
+        inputs = [x.clone().requires_grad_(), w.clone().requires_grad_()]
+        y, z = call(*inputs)
+        (y.square().sum() + z).backward()
+        return [one.grad for one in inputs]
+
+    for _ in range(2):
+        for one, other in zip(gradients(compiled), gradients(f), strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
