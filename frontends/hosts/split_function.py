@@ -74,7 +74,8 @@ class SplitFunction:
         self._leaves = list(leaves)
         self._spec = spec
         self._options = options
-        self._weights = Weights()
+        self.weights = Weights()
+        """The values of large captured arrays, which both programs read."""
         self.on_tensors: Any = None
         """Both programs as functions of tensors, for a host that has made these."""
         args, kwargs = unflatten(spec, self._leaves)
@@ -192,8 +193,8 @@ class SplitFunction:
 
     def _compiled(self, graph: GraphModule, held: Mapping[str, np.ndarray[Any, Any]]) -> CompiledGraph:
         params = [one for one in graph.signature.arguments if one.kind == "param"]
-        self._weights.declare([spec_of(one.name, one.value) for one in params])
-        compiled = compile(graph, weights=self._weights, **self._options)
+        self.weights.declare([spec_of(one.name, one.value) for one in params])
+        compiled = compile(graph, weights=self.weights, **self._options)
         for name in compiled.params:
             compiled.set_param(name, held[name])
         return compiled

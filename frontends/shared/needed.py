@@ -14,3 +14,11 @@ def torch_module(asked: str) -> Any:
         return import_module("torch")
     except ImportError as error:
         raise FrontendError(f"{asked} needs PyTorch: pip install 'xdsl-rlx[torch]'") from error
+
+
+def jax_module(asked: str) -> Any:
+    """Return the module `jax`; FrontendError if it is not installed. `asked` names what needs it."""
+    try:
+        return import_module("jax")
+    except ImportError as error:
+        raise FrontendError(f"{asked} needs JAX: pip install 'xdsl-rlx[jax]'") from error

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from xdsl_rlx.dialects.errors import GraphError, NanError, RlxError
     from xdsl_rlx.frontends.aten.imported_module import ImportedModule, from_torch
+    from xdsl_rlx.frontends.hosts.to_jax import to_jax
     from xdsl_rlx.frontends.hosts.to_torch import to_torch
     from xdsl_rlx.frontends.shared.errors import FrontendError
     from xdsl_rlx.indexing import (
@@ -199,6 +200,7 @@ __all__ = [
     "solvers",
     "special",
     "switch",
+    "to_jax",
     "to_torch",
     "trace",
     "tree",
@@ -307,6 +309,7 @@ _FRONTENDS = {
     "FrontendError": "xdsl_rlx.frontends.shared.errors",
     "ImportedModule": "xdsl_rlx.frontends.aten.imported_module",
     "from_torch": "xdsl_rlx.frontends.aten.imported_module",
+    "to_jax": "xdsl_rlx.frontends.hosts.to_jax",
     "to_torch": "xdsl_rlx.frontends.hosts.to_torch",
 }
 """Names of the front ends, which are imported when they are asked for: most programs need none."""

@@ -175,6 +175,11 @@ class CompiledFunction:
         """Whether calls write over arguments."""
         return bool(self._donate or self._scratch)
 
+    @property
+    def donated(self) -> Mapping[str | int, int | None]:
+        """The donated arguments, and the numbers of their results where those are given."""
+        return self._donate
+
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
         if EAGER.get() and not is_tracing():
             return self.__wrapped__(*args, **kwargs)

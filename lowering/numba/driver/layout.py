@@ -325,3 +325,82 @@ FLAGS_READABLE = 0x101
 """NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED."""
 FLAGS_WRITABLE = 0x501
 """The same and NPY_ARRAY_WRITEABLE."""
+
+
+class FfiTable(Table):
+    """What the handler of a program needs that XLA calls."""
+
+    PLAN: int
+    REPORT: int
+    """C function of a frame and the two words of a block's status, which makes the error of a failed check."""
+    CHECK: int
+    """0, or a C function of a frame that looks at the results, and returns an error or 0."""
+
+
+class FfiFrame(Table):
+    """`XLA_FFI_CallFrame`: a call of XLA's, as its header `xla/ffi/api/c_api.h` has it."""
+
+    STRUCT_SIZE: int
+    EXTENSION: int
+    API: int
+    CONTEXT: int
+    STAGE: int
+    ARGUMENTS_STRUCT_SIZE: int
+    ARGUMENTS_EXTENSION: int
+    ARGUMENT_COUNT: int
+    ARGUMENT_KINDS: int
+    ARGUMENTS: int
+    """Address of the addresses of an `FfiBuffer` for each argument."""
+    RESULTS_STRUCT_SIZE: int
+    RESULTS_EXTENSION: int
+    RESULT_COUNT: int
+    RESULT_KINDS: int
+    RESULTS: int
+
+
+class FfiBuffer(Table):
+    """`XLA_FFI_Buffer`."""
+
+    STRUCT_SIZE: int
+    EXTENSION: int
+    DTYPE: int
+    DATA: int
+    RANK: int
+    EXTENTS: int
+
+
+class FfiExtension(Table):
+    """`XLA_FFI_Metadata_Extension`, by which XLA asks a handler about itself."""
+
+    STRUCT_SIZE: int
+    KIND: int
+    NEXT: int
+    METADATA: int
+
+
+FFI_METADATA = 1
+"""The kind of that extension."""
+
+
+class FfiMetadata(Table):
+    """`XLA_FFI_Metadata`: the answer."""
+
+    STRUCT_SIZE: int
+    VERSION_STRUCT_SIZE: int
+    VERSION_EXTENSION: int
+    VERSION: int
+    """The major and the minor version, half a word each."""
+
+
+FFI_VERSION = 1 << 32
+"""Version 0.1 of XLA's interface: all that is read here has been in it since."""
+
+
+class FfiApi(Table):
+    """`XLA_FFI_Api`, as far as the function that makes errors."""
+
+    STRUCT_SIZE: int
+    EXTENSION: int
+    VERSION: Annotated[int, 3]
+    INTERNAL: int
+    CREATE_ERROR: int

@@ -1,5 +1,5 @@
 """The driver's process side: its machine code (cached), the thread pool, and the tables of a compiled graph.
-The machine code is in `scheduler.py` and `fast_call.py`; arguments and results of a call in `binding.py`."""
+The machine code is in `scheduler.py`, `fast_call.py` and `ffi_call.py`; a call's arguments in `binding.py`."""
 
 import ctypes
 import hashlib
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.lowering import cache as disk_cache
-from xdsl_rlx.lowering.numba.driver import debug_prints, fast_call, scheduler
+from xdsl_rlx.lowering.numba.driver import debug_prints, fast_call, ffi_call, scheduler
 from xdsl_rlx.lowering.numba.driver.arena import Arena, aligned_bytes
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, WORD, CallBlock, CopyRow, PlanTable, PoolTable
 from xdsl_rlx.lowering.numba.driver.manifest import BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
@@ -104,9 +104,11 @@ class Driver:
     """Address of the C function that Python calls."""
     work: int
     """Address of the worker's thread function."""
+    ffi: int
+    """Address of the function that XLA's handlers call, with a `FfiTable` and the frame."""
 
 
-_NAMES = ("rlx_run", "rlx_call", "rlx_work")
+_NAMES = ("rlx_run", "rlx_call", "rlx_work", "rlx_ffi")
 
 
 @once
@@ -119,7 +121,7 @@ def driver() -> Driver:
         loaded = llvm.load_object(code, _NAMES)
     loaded.keep_forever()
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
-    return Driver(prototype(loaded["rlx_run"]), loaded["rlx_call"], loaded["rlx_work"])
+    return Driver(prototype(loaded["rlx_run"]), loaded["rlx_call"], loaded["rlx_work"], loaded["rlx_ffi"])
 
 
 def _driver_key() -> str:
@@ -133,7 +135,7 @@ def _driver_of_cache() -> llvm.LoadedObject | None:
 
 @once
 def _driver_text() -> str:
-    return llvm_text((scheduler, fast_call), _NAMES, llvm.processor())
+    return llvm_text((scheduler, fast_call, ffi_call), _NAMES, llvm.processor())
 
 
 @cache

@@ -101,10 +101,11 @@ def compile_source(
                 compilation.add(text)
             return build_program(lowered), compilation.code()
 
-    key = " ".join([source, str(count), backend, *(["checked"] if checked else []), effort.name, environment_key()])
-    program, code, from_cache = _compiled(hashlib.sha256(key.encode()).hexdigest(), build)
+    text = " ".join([source, str(count), backend, *(["checked"] if checked else []), effort.name, environment_key()])
+    key = hashlib.sha256(text.encode()).hexdigest()
+    program, code, from_cache = _compiled(key, build)
     origin = Origin(module, partial(_lowered_again, program, module, count, checked), effort, backend, checked)
-    return CompiledGraph(program, code, count, from_cache=from_cache, weights=weights, origin=origin)
+    return CompiledGraph(program, code, count, from_cache=from_cache, weights=weights, origin=origin, key=key)
 
 
 def _counted(module: ModuleOp, kernels: Iterator[KernelOp], progress: Progress) -> Iterator[KernelOp]:

@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx.lowering.numba.driver.manifest import Program, TensorSpec
-from xdsl_rlx.lowering.numba.driver.process import thread_count
+from xdsl_rlx.lowering.numba.driver.process import RunPlan, thread_count
 from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
 from xdsl_rlx.lowering.numba.runtime.binding import Array, Binding, fast_call
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
@@ -66,9 +66,11 @@ class CompiledGraph:
         from_cache: bool = False,
         weights: Weights | None = None,
         origin: Origin | None = None,
+        key: str | None = None,
     ) -> None:
-        """`from_cache` says whether the code was compiled before, rather than just now."""
+        """`from_cache` says whether the code was compiled before, rather than just now; `key` is that of the cache."""
         self._origin = origin
+        self.key = key
         self.program = program
         self.from_cache = from_cache
         self._binding = Binding(program, code, thread_count(threads), Weights() if weights is None else weights)
@@ -134,6 +136,11 @@ class CompiledGraph:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
+
+    @property
+    def plan(self) -> RunPlan:
+        """The tables that machine code reads."""
+        return self._binding.plan
 
     @property
     def weights(self) -> Weights:

@@ -1,0 +1,358 @@
+"""Graphs as primitives of JAX: programs that XLA calls, with rules for derivatives and batches.
+
+A program is a graph with what is derived of it: the two halves of its gradient, its tangents, its batches. Each is a
+program again, so that JAX's transformations compose to any depth. Machine code is made where JAX lowers.
+"""
+
+# Objects of jax, which is not installed everywhere.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false, reportMissingImports=false
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax.core import ShapedArray
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+import xdsl_rlx.derivatives as on_graphs
+from xdsl_rlx.builder import GraphModule
+from xdsl_rlx.compiling import compile
+from xdsl_rlx.dialects.constants import NAMED
+from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of, shape_of
+from xdsl_rlx.forks import at_fork
+from xdsl_rlx.frontends.hosts.jax_ffi import Target, target
+from xdsl_rlx.frontends.hosts.split_function import INPUT, OUTPUT, SplitFunction
+from xdsl_rlx.linearization import ShapeDtypeStruct
+from xdsl_rlx.lowering.numba.runtime.build_program import spec_of
+from xdsl_rlx.lowering.numba.runtime.weights import Weights
+from xdsl_rlx.tracing import builder_of
+from xdsl_rlx.tree import flatten
+
+Array = np.ndarray[Any, Any]
+
+_making = threading.RLock()
+at_fork.hold(_making)
+
+Flags = tuple[bool, ...]
+"""Which operands have an axis of examples in front."""
+
+
+class Program:
+    """A graph, and the large arrays that it captures, as a function of JAX arrays: one for each input."""
+
+    def __init__(
+        self,
+        graph: GraphModule,
+        held: Mapping[str, Array],
+        options: Mapping[str, Any],
+        weights: Weights | None = None,
+        donate: Mapping[str, int] | None = None,
+    ):
+        """`weights` are those of the program that this is derived of, so that memory of captured arrays is shared."""
+        self.graph = graph
+        self.held = held
+        self._options = options
+        self._weights = Weights() if weights is None else weights
+        self._donate = dict(donate or {})
+        interface = graph.interface
+        self.inputs = [one for one in interface.arguments if one.kind == "input"]
+        self.types = [(shape_of(one), NAMED[element_of(one)]) for one in interface.outputs]
+        """Shape and element type of each result."""
+        self.floats = [n for n, one in enumerate(interface.outputs) if element_of(one) in (*FLOATS, *COMPLEXES)]
+        """The results that have tangents."""
+        self._splits: dict[tuple[int, ...], Split] = {}
+        self._batches: dict[tuple[Flags, int], Program] = {}
+        self._targets: dict[bool, tuple[Target, list[int]]] = {}
+
+    def __repr__(self) -> str:
+        return self.graph.name
+
+    def target(self, nans: bool) -> tuple[Target, list[int]]:
+        """The target that XLA calls, and for each of its results the number among those of the graph."""
+        with _making:
+            if nans not in self._targets:
+                self._targets[nans] = self._compiled(nans)
+            return self._targets[nans]
+
+    def _compiled(self, nans: bool) -> tuple[Target, list[int]]:
+        params = [one for one in self.graph.interface.arguments if one.kind == "param"]
+        if params:
+            self._weights.declare([spec_of(one.name, one.value) for one in params])
+        compiled = compile(self.graph, weights=self._weights, donate=self._donate or None, **self._options)
+        for name in compiled.params:
+            compiled.set_param(name, self.held[name])
+        returned = [n for n in range(len(self.types)) if n not in self._donate.values()]
+        return target(compiled, self.held, nans), [*returned, *self._donate.values()]
+
+    @property
+    def aliases(self) -> dict[int, int]:
+        """The numbers of the results that are written over inputs, among those of the target, by the input's number."""
+        first = len(self.types) - len(self._donate)
+        names = [one.name for one in self.inputs]
+        return {names.index(name): first + n for n, name in enumerate(self._donate)}
+
+    def is_float(self, number: int) -> bool:
+        """Whether an input has a tangent."""
+        return element_of(self.inputs[number].value.type) in (*FLOATS, *COMPLEXES)
+
+    def split(self, wanted: tuple[int, ...]) -> Split:
+        """The halves of the gradient by some inputs."""
+        with _making:
+            if wanted not in self._splits:
+                self._splits[wanted] = self._split(wanted)
+            return self._splits[wanted]
+
+    def _split(self, wanted: tuple[int, ...]) -> Split:
+        structs = [ShapeDtypeStruct(shape_of(x), NAMED[element_of(x)]) for x in (one.value.type for one in self.inputs)]
+        leaves, spec = flatten((tuple(structs), {}))
+        found = SplitFunction(self._inlined, leaves, spec, wanted, self._options)
+        halves = found.halves
+        forward, backward = (
+            Program(one, halves.held, self._options, found.weights) for one in (halves.forward, halves.backward)
+        )
+        linear = Linear(partial(self.tangents, wanted), backward, halves.order, len(self.inputs))
+        return Split(forward, linear, halves.residuals)
+
+    def _inlined(self, *operands: Any) -> Any:
+        """The results of the graph in the function that is traced."""
+        builder: Any = builder_of(operands)
+        given = {one.name: x for one, x in zip(self.inputs, operands, strict=True)}
+        return builder.inline(self.graph, **given, **{name: builder.constant(x) for name, x in self.held.items()})
+
+    def tangents(self, wanted: tuple[int, ...]) -> Program:
+        """The program of the tangents of the float results, whose inputs are those of this one and their tangents."""
+        names = [self.inputs[n].name for n in wanted]
+        graph = on_graphs.jvp(self.graph, names)
+        return self._derived(on_graphs.select_outputs(graph, [len(self.types) + n for n in self.floats]))
+
+    def batched(self, flags: Flags, size: int) -> Program:
+        """The program for a batch of examples in those of the operands."""
+        with _making:
+            if (flags, size) not in self._batches:
+                names = [one.name for one, is_batched in zip(self.inputs, flags, strict=True) if is_batched]
+                self._batches[(flags, size)] = self._derived(on_graphs.vmap(self.graph, names, size))
+            return self._batches[(flags, size)]
+
+    def _derived(self, graph: GraphModule) -> Program:
+        return Program(graph, self.held, self._options, self._weights)
+
+    def __call__(self, *operands: Any) -> Sequence[Any]:
+        return call_p.bind(*operands, program=self, nans=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A program that also returns residuals, and the linear function that reads these."""
+
+    forward: Program
+    linear: Linear
+    residuals: tuple[tuple[int, int], ...]
+
+    def read(self, operands: Sequence[Any], found: Sequence[Any]) -> list[Any]:
+        """The residuals, among operands and results of `forward`."""
+        sources = {INPUT: operands, OUTPUT: found}
+        return [sources.get(source, found)[n] for source, n in self.residuals]
+
+
+class Linear:
+    """
+    A linear function of tangents: a program that computes it from inputs, and one of its transpose, from residuals.
+
+    Its operands are the residuals, the inputs of the function that it is derived of, and tangents.
+    """
+
+    def __init__(
+        self,
+        tangents: Callable[[], Program],
+        backward: Program,
+        order: Sequence[tuple[bool, int]],
+        inputs: int,
+    ):
+        """`order`: for each input of `backward` whether it is a cotangent, and its number among these or residuals."""
+        self._tangents = tangents
+        self.backward = backward
+        self.order = order
+        self.residuals = sum(not is_cotangent for is_cotangent, _ in order)
+        self.inputs = inputs
+        self._batches: dict[tuple[Flags, int], Linear] = {}
+
+    @cached_property
+    def tangents(self) -> Program:
+        """The program of inputs and tangents."""
+        with _making:
+            return self._tangents()
+
+    def batched(self, flags: Flags, size: int) -> Linear:
+        """The function for a batch of examples, where all tangents have one."""
+        with _making:
+            if (flags, size) not in self._batches:
+                own = [True if is_cotangent else flags[n] for is_cotangent, n in self.order]
+                others = (*flags[self.residuals :],)
+                self._batches[(flags, size)] = Linear(
+                    lambda: self.tangents.batched(others, size),
+                    self.backward.batched((*own,), size),
+                    self.order,
+                    self.inputs,
+                )
+            return self._batches[(flags, size)]
+
+    def parts(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """The residuals, the inputs and the tangents among operands."""
+        first, second = self.residuals, self.residuals + self.inputs
+        return operands[:first], operands[first:second], operands[second:]
+
+
+call_p = Primitive("xdsl_rlx")
+"""The results of a program."""
+call_p.multiple_results = True
+
+linear_p = Primitive("xdsl_rlx_linear")
+"""Tangents of the float results, by a linear function."""
+linear_p.multiple_results = True
+
+
+def _avals(program: Program, given: Sequence[Any]) -> list[Any]:
+    """
+    The types of results: they vary over those axes of a mesh that an operand varies over.
+
+    The program reads the memory of its operands as it was compiled for, whatever they are: so this looks.
+    """
+    types = [(shape_of(one.value), NAMED[element_of(one.value)]) for one in program.inputs]
+    if (found := [(one.shape, one.dtype) for one in given]) != types:
+        raise AssertionError(f"{program} is called with {found}, not {types}")
+    axes = frozenset[Any]().union(*(getattr(one, "vma", ()) for one in given))
+    more = {"vma": axes} if axes else {}
+    return [ShapedArray(shape, dtype, **more) for shape, dtype in program.types]
+
+
+@call_p.def_abstract_eval
+def _types_of_call(*avals: Any, program: Program, nans: bool) -> list[Any]:
+    return _avals(program, avals)
+
+
+@linear_p.def_abstract_eval
+def _types_of_linear(*avals: Any, linear: Linear, nans: bool) -> list[Any]:
+    return _avals(linear.tangents, avals[linear.residuals :])
+
+
+@cache
+def _jitted(primitive: Any, **params: Any) -> Callable[..., Any]:
+    return jax.jit(partial(primitive.bind, **params))
+
+
+call_p.def_impl(lambda *operands, **params: _jitted(call_p, **params)(*operands))
+linear_p.def_impl(lambda *operands, **params: _jitted(linear_p, **params)(*operands))
+
+
+def _lower_call(ctx: Any, *operands: Any, program: Program, nans: bool) -> Sequence[Any]:
+    """The call of a target by its name."""
+    found, order = program.target(nans)
+    rule = jax.ffi.ffi_lowering(
+        found.name,
+        has_side_effect=found.compiled.program.prints,
+        operand_output_aliases=program.aliases or None,
+    )
+    results = rule(ctx.replace(avals_out=[ctx.avals_out[n] for n in order]), *operands)
+    placed = dict(zip(order, results, strict=True))
+    return [placed[n] for n in range(len(order))]
+
+
+def _lower_linear(ctx: Any, *operands: Any, linear: Linear, nans: bool) -> Sequence[Any]:
+    avals = ctx.avals_in[linear.residuals :]
+    return _lower_call(ctx.replace(avals_in=avals), *operands[linear.residuals :], program=linear.tangents, nans=nans)
+
+
+mlir.register_lowering(call_p, _lower_call, platform="cpu")
+mlir.register_lowering(linear_p, _lower_linear, platform="cpu")
+
+
+def _differentiate(
+    primals: Sequence[Any], tangents: Sequence[Any], program: Program, nans: bool
+) -> tuple[list[Any], list[Any]]:
+    """The rule of JVP: a program with residuals, and a linear function of these and tangents."""
+    wanted = tuple(n for n, x in enumerate(tangents) if type(x) is not ad.Zero and program.is_float(n))
+    if not wanted or not program.floats:
+        results = call_p.bind(*primals, program=program, nans=nans)
+        return results, [ad.Zero(jax.typeof(x).to_tangent_aval()) for x in results]
+    split = program.split(wanted)
+    found = call_p.bind(*primals, program=split.forward, nans=nans)
+    results = found[: len(program.types)]
+    along = iter(
+        linear_p.bind(
+            *split.read(primals, found), *primals, *(tangents[n] for n in wanted), linear=split.linear, nans=nans
+        )
+    )
+    floats = set(program.floats)
+    return results, [
+        next(along) if n in floats else ad.Zero(jax.typeof(x).to_tangent_aval()) for n, x in enumerate(results)
+    ]
+
+
+ad.primitive_jvps[call_p] = _differentiate
+
+
+def _differentiate_linear(
+    primals: Sequence[Any], tangents: Sequence[Any], linear: Linear, nans: bool
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    residuals, inputs, given = linear.parts(primals)
+    _, of_inputs, of_tangents = linear.parts(tangents)
+    if any(type(x) is not ad.Zero for x in of_inputs):
+        return _differentiate([*inputs, *given], [*of_inputs, *of_tangents], linear.tangents, nans)
+    along = map(ad.instantiate_zeros, of_tangents)
+    bind = partial(linear_p.bind, *residuals, *inputs, linear=linear, nans=nans)
+    return bind(*given), bind(*along)
+
+
+ad.primitive_jvps[linear_p] = _differentiate_linear
+
+
+def _transpose(cotangents: Sequence[Any], *operands: Any, linear: Linear, nans: bool) -> list[Any]:
+    """The backward program; gradients of complex numbers are conjugates of JAX's."""
+    residuals, inputs, _ = linear.parts(operands)
+    given = [_conjugate(ad.instantiate_zeros(x)) for x in cotangents]
+    read = [given[n] if is_cotangent else residuals[n] for is_cotangent, n in linear.order]
+    found = call_p.bind(*read, program=linear.backward, nans=nans)
+    return [None] * (len(residuals) + len(inputs)) + [_conjugate(x) for x in found]
+
+
+ad.primitive_transposes[linear_p] = _transpose
+
+
+def _conjugate(x: Any) -> Any:
+    return jax.lax.conj(x) if jax.numpy.issubdtype(x.dtype, jax.numpy.complexfloating) else x
+
+
+def _front(operands: Sequence[Any], axes: Sequence[Any], every: Sequence[bool]) -> tuple[list[Any], Flags, int]:
+    """Operands with the axis of examples in front, which of them have one, and how many examples there are."""
+    (size,) = {x.shape[axis] for x, axis in zip(operands, axes, strict=True) if axis is not None}
+    found = [
+        x if axis is None and not needed else batching.bdim_at_front(x, axis, size)
+        for x, axis, needed in zip(operands, axes, every, strict=True)
+    ]
+    return found, tuple(axis is not None or needed for axis, needed in zip(axes, every, strict=True)), size
+
+
+def _batch_call(operands: Sequence[Any], axes: Sequence[Any], program: Program, nans: bool) -> Any:
+    given, flags, size = _front(operands, axes, [False] * len(operands))
+    results = call_p.bind(*given, program=program.batched(flags, size), nans=nans)
+    return results, [0] * len(results)
+
+
+def _batch_linear(operands: Sequence[Any], axes: Sequence[Any], linear: Linear, nans: bool) -> Any:
+    tangents = len(operands) - linear.residuals - linear.inputs
+    every = [n >= len(operands) - tangents for n in range(len(operands))]
+    given, flags, size = _front(operands, axes, every)
+    results = linear_p.bind(*given, linear=linear.batched(flags, size), nans=nans)
+    return results, [0] * len(results)
+
+
+batching.primitive_batchers[call_p] = _batch_call
+batching.primitive_batchers[linear_p] = _batch_linear
