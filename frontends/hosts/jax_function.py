@@ -22,7 +22,7 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.donation import Donations
 from xdsl_rlx.forks import at_fork
-from xdsl_rlx.frontends.hosts.jax_program import Program, call_p
+from xdsl_rlx.frontends.hosts.jax_program import Program, call_p, everywhere
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.linearization import ShapeDtypeStruct
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import OBSERVER
@@ -101,7 +101,7 @@ class JaxFunction:
     def _run(self, nans: bool, leaves: Sequence[Any], key: Hashable, tree: Callable[[Sequence[Any]], Tree]) -> Tree:
         signature = self._signature(leaves, key, tree)
         operands = [leaf for leaf in leaves if _is_array(leaf)]
-        return signature.tree(call_p.bind(*operands, program=signature.program, nans=nans))
+        return signature.tree(call_p.bind(*everywhere(operands), program=signature.program, nans=nans))
 
     def compile(self, /, *args: Tree, **kwargs: Tree) -> None:
         """Compile the program for arguments like these."""

@@ -228,9 +228,26 @@ def _avals(program: Program, given: Sequence[Any]) -> list[Any]:
     types = [(shape_of(one.value), NAMED[element_of(one.value)]) for one in program.inputs]
     if (found := [(one.shape, one.dtype) for one in given]) != types:
         raise AssertionError(f"{program} is called with {found}, not {types}")
-    axes = frozenset[Any]().union(*(getattr(one, "vma", ()) for one in given))
-    more = {"vma": axes} if axes else {}
-    return [ShapedArray(shape, dtype, **more) for shape, dtype in program.types]
+    varying = next((one for one in given if getattr(one, "vma", None)), None)
+    if varying is None:
+        return [ShapedArray(shape, dtype) for shape, dtype in program.types]
+    # in `shard_map`, where `everywhere` has made all operands vary over the same axes
+    mesh = jax.sharding.get_abstract_mesh()
+    replicated = [jax.sharding.NamedSharding(mesh, jax.P(*[None] * len(shape))) for shape, _ in program.types]
+    return [
+        varying.update(shape=shape, dtype=dtype, weak_type=False, sharding=sharding)
+        for (shape, dtype), sharding in zip(program.types, replicated, strict=True)
+    ]
+
+
+def everywhere(operands: Sequence[Any]) -> list[Any]:
+    """Operands that all vary over the axes of a mesh that one of them varies over, in `shard_map`."""
+    axes = [getattr(jax.typeof(x), "vma", frozenset()) for x in operands]
+    every = frozenset[Any]().union(*axes)
+    return [
+        x if own == every else jax.lax.pcast(x, (*sorted(every - own),), to="varying")
+        for x, own in zip(operands, axes, strict=True)
+    ]
 
 
 @call_p.def_abstract_eval
