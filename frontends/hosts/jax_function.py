@@ -22,7 +22,7 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.donation import Donations
 from xdsl_rlx.forks import at_fork
-from xdsl_rlx.frontends.hosts.jax_program import Program, call_p, everywhere
+from xdsl_rlx.frontends.hosts.jax_program import Program, Run, call_p, everywhere
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.linearization import ShapeDtypeStruct
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import OBSERVER
@@ -51,14 +51,15 @@ class JaxFunction:
     One program is made for each signature, as for `rlx.compile`. The function is inlined where JAX traces it.
     """
 
-    def __init__(self, function: Callable[..., Tree], options: Mapping[str, Any]):
+    def __init__(self, function: Callable[..., Tree], run: Run, options: Mapping[str, Any]):
         update_wrapper(self, function, ("__module__", "__name__", "__qualname__", "__doc__"), ())
         self.__wrapped__ = function.__wrapped__ if isinstance(function, CompiledFunction) else function
         self.name = name_of(function)
         self._compiled = function if isinstance(function, CompiledFunction) and function.donates else None
         self._options = dict(options)
         self._signatures: dict[Hashable, _Signature] = {}
-        self._jitted = {nans: jax.jit(partial(self._traced, nans), inline=True) for nans in (False, True)}
+        self._run_as = run
+        self._jitted = {one: jax.jit(partial(self._traced, one), inline=True) for one in Run}
         self._static: dict[Hashable, Any] = {}
         self._has_static = False
 
@@ -66,42 +67,42 @@ class JaxFunction:
         return f"<function {self.name} of JAX arrays, for {len(self._signatures)} signatures so far>"
 
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
-        nans = OBSERVER.get() is not None
+        run = self._run_as if OBSERVER.get() is None or self._run_as is Run.XLA else Run.NANS
         if not self._has_static:
             try:
-                return self._jitted[nans](*args, **kwargs)
+                return self._jitted[run](*args, **kwargs)
             except TypeError:
                 if all(map(_is_array, jax.tree.leaves((args, kwargs)))):
                     raise
                 self._has_static = True
-        return self._with_static(nans, args, kwargs)
+        return self._with_static(run, args, kwargs)
 
-    def _with_static(self, nans: bool, args: Sequence[Tree], kwargs: Mapping[str, Tree]) -> Tree:
+    def _with_static(self, run: Run, args: Sequence[Tree], kwargs: Mapping[str, Tree]) -> Tree:
         """A call with leaves that are no arrays: what JAX takes for leaves may be containers, or fixed values."""
         outer, spec = jax.tree.flatten((args, kwargs))
         leaves, inner = flatten_own(outer)
         fixed = {n: leaf for n, leaf in enumerate(leaves) if not _is_array(leaf)}
         keys = tuple((n, static_key(x, f"{self.name}: argument leaf {n}")) for n, x in fixed.items())
-        key = nans, spec, inner, keys
+        key = run, spec, inner, keys
         with _making:
             if key not in self._static:
 
                 def call(*arrays: Any) -> Tree:
                     left = iter(arrays)
                     found = [fixed[n] if n in fixed else next(left) for n in range(len(leaves))]
-                    return self._run(nans, found, key, lambda given: spec.unflatten(unflatten_own(inner, given)))
+                    return self._run(run, found, key, lambda given: spec.unflatten(unflatten_own(inner, given)))
 
                 self._static[key] = jax.jit(call, inline=True)
         return self._static[key](*(leaf for n, leaf in enumerate(leaves) if n not in fixed))
 
-    def _traced(self, nans: bool, /, *args: Tree, **kwargs: Tree) -> Tree:
+    def _traced(self, run: Run, /, *args: Tree, **kwargs: Tree) -> Tree:
         leaves, spec = jax.tree.flatten((args, kwargs))
-        return self._run(nans, leaves, spec, spec.unflatten)
+        return self._run(run, leaves, spec, spec.unflatten)
 
-    def _run(self, nans: bool, leaves: Sequence[Any], key: Hashable, tree: Callable[[Sequence[Any]], Tree]) -> Tree:
+    def _run(self, run: Run, leaves: Sequence[Any], key: Hashable, tree: Callable[[Sequence[Any]], Tree]) -> Tree:
         signature = self._signature(leaves, key, tree)
         operands = [leaf for leaf in leaves if _is_array(leaf)]
-        return signature.tree(call_p.bind(*everywhere(operands), program=signature.program, nans=nans))
+        return signature.tree(call_p.bind(*everywhere(operands), program=signature.program, run=run))
 
     def compile(self, /, *args: Tree, **kwargs: Tree) -> None:
         """Compile the program for arguments like these."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -20,6 +21,7 @@ import jax
 import numpy as np
 from jax.core import ShapedArray
 from jax.extend.core import Primitive
+from jax.extend.mlir.dialects import func
 from jax.interpreters import ad, batching, mlir
 
 import xdsl_rlx.derivatives as on_graphs
@@ -30,6 +32,8 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of, shape_of
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.frontends.hosts.jax_ffi import Target, target
 from xdsl_rlx.frontends.hosts.split_function import INPUT, OUTPUT, SplitFunction
+from xdsl_rlx.frontends.shared.errors import FrontendError
+from xdsl_rlx.frontends.stablehlo.write import stablehlo_text
 from xdsl_rlx.linearization import ShapeDtypeStruct
 from xdsl_rlx.lowering.numba.runtime.build_program import spec_of
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
@@ -40,6 +44,18 @@ Array = np.ndarray[Any, Any]
 
 _making = threading.RLock()
 at_fork.hold(_making)
+
+
+class Run(StrEnum):
+    """How XLA runs a program."""
+
+    RLX = "rlx"
+    """As machine code of this package."""
+    NANS = "nans"
+    """The same, and each call looks for NaN in its results."""
+    XLA = "xla"
+    """As StableHLO."""
+
 
 Flags = tuple[bool, ...]
 """Which operands have an axis of examples in front."""
@@ -74,6 +90,11 @@ class Program:
 
     def __repr__(self) -> str:
         return self.graph.name
+
+    @cached_property
+    def stablehlo(self) -> str:
+        """The graph as StableHLO text."""
+        return stablehlo_text(self.graph, self.held)
 
     def target(self, nans: bool) -> tuple[Target, list[int]]:
         """The target that XLA calls, and for each of its results the number among those of the graph."""
@@ -113,7 +134,7 @@ class Program:
     def _split(self, wanted: tuple[int, ...]) -> Split:
         structs = [ShapeDtypeStruct(shape_of(x), NAMED[element_of(x)]) for x in (one.value.type for one in self.inputs)]
         leaves, spec = flatten((tuple(structs), {}))
-        found = SplitFunction(self._inlined, leaves, spec, wanted, self._options)
+        found = SplitFunction(self._function(), leaves, spec, wanted, self._options)
         halves = found.halves
         forward, backward = (
             Program(one, halves.held, self._options, found.weights) for one in (halves.forward, halves.backward)
@@ -121,11 +142,16 @@ class Program:
         linear = Linear(partial(self.tangents, wanted), backward, halves.order, len(self.inputs))
         return Split(forward, linear, halves.residuals)
 
-    def _inlined(self, *operands: Any) -> Any:
-        """The results of the graph in the function that is traced."""
-        builder: Any = builder_of(operands)
-        given = {one.name: x for one, x in zip(self.inputs, operands, strict=True)}
-        return builder.inline(self.graph, **given, **{name: builder.constant(x) for name, x in self.held.items()})
+    def _function(self) -> Callable[..., Any]:
+        """The graph as a function that is traced."""
+
+        def function(*operands: Any) -> Any:
+            builder: Any = builder_of(operands)
+            given = {one.name: x for one, x in zip(self.inputs, operands, strict=True)}
+            return builder.inline(self.graph, **given, **{name: builder.constant(x) for name, x in self.held.items()})
+
+        function.__name__ = self.graph.name
+        return function
 
     def tangents(self, wanted: tuple[int, ...]) -> Program:
         """The program of the tangents of the float results, whose inputs are those of this one and their tangents."""
@@ -143,9 +169,6 @@ class Program:
 
     def _derived(self, graph: GraphModule) -> Program:
         return Program(graph, self.held, self._options, self._weights)
-
-    def __call__(self, *operands: Any) -> Sequence[Any]:
-        return call_p.bind(*operands, program=self, nans=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,12 +274,12 @@ def everywhere(operands: Sequence[Any]) -> list[Any]:
 
 
 @call_p.def_abstract_eval
-def _types_of_call(*avals: Any, program: Program, nans: bool) -> list[Any]:
+def _types_of_call(*avals: Any, program: Program, run: Run) -> list[Any]:
     return _avals(program, avals)
 
 
 @linear_p.def_abstract_eval
-def _types_of_linear(*avals: Any, linear: Linear, nans: bool) -> list[Any]:
+def _types_of_linear(*avals: Any, linear: Linear, run: Run) -> list[Any]:
     return _avals(linear.tangents, avals[linear.residuals :])
 
 
@@ -269,9 +292,16 @@ call_p.def_impl(lambda *operands, **params: _jitted(call_p, **params)(*operands)
 linear_p.def_impl(lambda *operands, **params: _jitted(linear_p, **params)(*operands))
 
 
-def _lower_call(ctx: Any, *operands: Any, program: Program, nans: bool) -> Sequence[Any]:
-    """The call of a target by its name."""
-    found, order = program.target(nans)
+def _lower_call(ctx: Any, *operands: Any, program: Program, run: Run) -> Sequence[Any]:
+    """The call of a target by its name, or of a StableHLO function."""
+    if run is Run.XLA:
+        return _lower_to_stablehlo(ctx, operands, program)
+    if (*ctx.module_context.platforms,) != ("cpu",):
+        platforms = ", ".join(ctx.module_context.platforms)
+        raise FrontendError(
+            f'to_jax: {program} runs as machine code on CPUs, and is lowered for {platforms}; use run="xla" there'
+        )
+    found, order = program.target(run is Run.NANS)
     rule = jax.ffi.ffi_lowering(
         found.name,
         has_side_effect=found.compiled.program.prints,
@@ -282,29 +312,37 @@ def _lower_call(ctx: Any, *operands: Any, program: Program, nans: bool) -> Seque
     return [placed[n] for n in range(len(order))]
 
 
-def _lower_linear(ctx: Any, *operands: Any, linear: Linear, nans: bool) -> Sequence[Any]:
+def _lower_to_stablehlo(ctx: Any, operands: Sequence[Any], program: Program) -> Sequence[Any]:
+    """A function of its own in the module that is lowered, and a call of it."""
+    outer = ctx.module_context
+    module = mlir.ir.Module.parse(program.stablehlo, outer.context)
+    name = mlir.merge_mlir_modules(outer.module, program.graph.name, module, outer.symbol_table)
+    return func.CallOp(outer.symbol_table[name], list(operands)).results
+
+
+def _lower_linear(ctx: Any, *operands: Any, linear: Linear, run: Run) -> Sequence[Any]:
     avals = ctx.avals_in[linear.residuals :]
-    return _lower_call(ctx.replace(avals_in=avals), *operands[linear.residuals :], program=linear.tangents, nans=nans)
+    return _lower_call(ctx.replace(avals_in=avals), *operands[linear.residuals :], program=linear.tangents, run=run)
 
 
-mlir.register_lowering(call_p, _lower_call, platform="cpu")
-mlir.register_lowering(linear_p, _lower_linear, platform="cpu")
+mlir.register_lowering(call_p, _lower_call)
+mlir.register_lowering(linear_p, _lower_linear)
 
 
 def _differentiate(
-    primals: Sequence[Any], tangents: Sequence[Any], program: Program, nans: bool
+    primals: Sequence[Any], tangents: Sequence[Any], program: Program, run: Run
 ) -> tuple[list[Any], list[Any]]:
     """The rule of JVP: a program with residuals, and a linear function of these and tangents."""
     wanted = tuple(n for n, x in enumerate(tangents) if type(x) is not ad.Zero and program.is_float(n))
     if not wanted or not program.floats:
-        results = call_p.bind(*primals, program=program, nans=nans)
+        results = call_p.bind(*primals, program=program, run=run)
         return results, [ad.Zero(jax.typeof(x).to_tangent_aval()) for x in results]
     split = program.split(wanted)
-    found = call_p.bind(*primals, program=split.forward, nans=nans)
+    found = call_p.bind(*primals, program=split.forward, run=run)
     results = found[: len(program.types)]
     along = iter(
         linear_p.bind(
-            *split.read(primals, found), *primals, *(tangents[n] for n in wanted), linear=split.linear, nans=nans
+            *split.read(primals, found), *primals, *(tangents[n] for n in wanted), linear=split.linear, run=run
         )
     )
     floats = set(program.floats)
@@ -317,26 +355,26 @@ ad.primitive_jvps[call_p] = _differentiate
 
 
 def _differentiate_linear(
-    primals: Sequence[Any], tangents: Sequence[Any], linear: Linear, nans: bool
+    primals: Sequence[Any], tangents: Sequence[Any], linear: Linear, run: Run
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     residuals, inputs, given = linear.parts(primals)
     _, of_inputs, of_tangents = linear.parts(tangents)
     if any(type(x) is not ad.Zero for x in of_inputs):
-        return _differentiate([*inputs, *given], [*of_inputs, *of_tangents], linear.tangents, nans)
+        return _differentiate([*inputs, *given], [*of_inputs, *of_tangents], linear.tangents, run)
     along = map(ad.instantiate_zeros, of_tangents)
-    bind = partial(linear_p.bind, *residuals, *inputs, linear=linear, nans=nans)
+    bind = partial(linear_p.bind, *residuals, *inputs, linear=linear, run=run)
     return bind(*given), bind(*along)
 
 
 ad.primitive_jvps[linear_p] = _differentiate_linear
 
 
-def _transpose(cotangents: Sequence[Any], *operands: Any, linear: Linear, nans: bool) -> list[Any]:
+def _transpose(cotangents: Sequence[Any], *operands: Any, linear: Linear, run: Run) -> list[Any]:
     """The backward program; gradients of complex numbers are conjugates of JAX's."""
     residuals, inputs, _ = linear.parts(operands)
     given = [_conjugate(ad.instantiate_zeros(x)) for x in cotangents]
     read = [given[n] if is_cotangent else residuals[n] for is_cotangent, n in linear.order]
-    found = call_p.bind(*read, program=linear.backward, nans=nans)
+    found = call_p.bind(*read, program=linear.backward, run=run)
     return [None] * (len(residuals) + len(inputs)) + [_conjugate(x) for x in found]
 
 
@@ -357,17 +395,17 @@ def _front(operands: Sequence[Any], axes: Sequence[Any], every: Sequence[bool]) 
     return found, tuple(axis is not None or needed for axis, needed in zip(axes, every, strict=True)), size
 
 
-def _batch_call(operands: Sequence[Any], axes: Sequence[Any], program: Program, nans: bool) -> Any:
+def _batch_call(operands: Sequence[Any], axes: Sequence[Any], program: Program, run: Run) -> Any:
     given, flags, size = _front(operands, axes, [False] * len(operands))
-    results = call_p.bind(*given, program=program.batched(flags, size), nans=nans)
+    results = call_p.bind(*given, program=program.batched(flags, size), run=run)
     return results, [0] * len(results)
 
 
-def _batch_linear(operands: Sequence[Any], axes: Sequence[Any], linear: Linear, nans: bool) -> Any:
+def _batch_linear(operands: Sequence[Any], axes: Sequence[Any], linear: Linear, run: Run) -> Any:
     tangents = len(operands) - linear.residuals - linear.inputs
     every = [n >= len(operands) - tangents for n in range(len(operands))]
     given, flags, size = _front(operands, axes, every)
-    results = linear_p.bind(*given, linear=linear.batched(flags, size), nans=nans)
+    results = linear_p.bind(*given, linear=linear.batched(flags, size), run=run)
     return results, [0] * len(results)
 
 

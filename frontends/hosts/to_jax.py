@@ -30,7 +30,10 @@ def to_jax(
         raise FrontendError(f"to_jax: f: expected a function of trees of arrays, got {shown(f)}")
     given = {"threads": threads, "memory_budget": memory_budget}
     options = {name: x for name, x in given.items() if x is not None}
-    function: Any = import_module("xdsl_rlx.frontends.hosts.jax_function").JaxFunction(f, options)
+    if run not in ("rlx", "xla"):
+        raise FrontendError(f"to_jax: run: expected 'rlx' or 'xla', got {shown(run)}")
+    kind: Any = import_module("xdsl_rlx.frontends.hosts.jax_function")
+    function = kind.JaxFunction(f, kind.Run(run), options)
     if example or kwargs:
         function.compile(*example, **kwargs)
     return function

@@ -1,0 +1,1 @@
+"""StableHLO: modules read into mir, and mir written as modules."""

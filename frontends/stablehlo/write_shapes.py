@@ -1,0 +1,239 @@
+"""Ops that move, index, reduce and sort elements, as StableHLO."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, bf16, f16, f32, f64, i1, i32, i64
+from xdsl.ir import Attribute, Block, SSAValue
+
+from xdsl_rlx.dialects.mir import creation, shape
+from xdsl_rlx.dialects.mir import index as indexing
+from xdsl_rlx.dialects.mir import reduce as reductions
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of
+from xdsl_rlx.frontends.stablehlo.write_elements import kind_of, to_integer
+from xdsl_rlx.frontends.stablehlo.writer import Writer, defined, number, numbers, pairs, row, struct, truth
+
+
+@row(shape.ReshapeOp)
+def _reshape(op: shape.ReshapeOp, w: Writer) -> Sequence[SSAValue]:
+    return [w.reshape(w[op.operand], shape_of(op.result))]
+
+
+@row(shape.TransposeOp)
+def _transpose(op: shape.TransposeOp, w: Writer) -> Sequence[SSAValue]:
+    return [w.transpose(w[op.operand], op.perm_list)]
+
+
+@row(shape.NarrowOp)
+def _narrow(op: shape.NarrowOp, w: Writer) -> Sequence[SSAValue]:
+    axis, start, length = op.bounds
+    return [w.narrow(w[op.operand], axis, start, start + length)]
+
+
+@row(shape.FlipOp)
+def _flip(op: shape.FlipOp, w: Writer) -> Sequence[SSAValue]:
+    return [w.op("reverse", [w[op.operand]], op.result.type, dimensions=numbers([op.axis_index]))]
+
+
+@row(shape.ConcatOp)
+def _concat(op: shape.ConcatOp, w: Writer) -> Sequence[SSAValue]:
+    return [w.op("concatenate", [w[x] for x in op.parts], op.result.type, dimension=number(op.axis_index))]
+
+
+@row(shape.ExpandOp)
+def _expand(op: shape.ExpandOp, w: Writer) -> Sequence[SSAValue]:
+    return [w.expand(w[op.operand], shape_of(op.result))]
+
+
+@row(creation.IotaOp)
+def _iota(op: creation.IotaOp, w: Writer) -> Sequence[SSAValue]:
+    shape, element = shape_of(op.result), element_of(op.result)
+    if element in (f32, f64, i32, i64):
+        return [w.iota(shape, op.axis_index, element)]
+    return [w.convert(w.iota(shape, op.axis_index, i64), element)]
+
+
+# Reductions
+
+
+def _reduced(op: Any, w: Writer, kind: str, initial: float) -> Sequence[SSAValue]:
+    x, element = w[op.operand], element_of(op.operand)
+    if not op.axis_list:
+        return [w.reshape(x, shape_of(op.result))]
+    # a sum of half floats is rounded once
+    wide = f32 if element in (f16, bf16) else element
+    found = w.reduce(w.convert(x, wide), op.axis_list, kind, w.scalar(initial, wide))
+    return [w.reshape(w.convert(found, element), shape_of(op.result))]
+
+
+def extreme(element: Attribute, largest: bool) -> float:
+    """The largest or smallest number of an element type."""
+    if not isinstance(element, IntegerType):
+        return inf if largest else -inf
+    bits = element.width.data
+    if element.signedness.data is Signedness.UNSIGNED or element == i1:
+        return (1 << bits) - 1 if largest else 0
+    return (1 << (bits - 1)) - 1 if largest else -(1 << (bits - 1))
+
+
+@row(reductions.ReduceSumOp)
+def _sum(op: reductions.ReduceSumOp, w: Writer) -> Sequence[SSAValue]:
+    return _reduced(op, w, "add", 0)
+
+
+@row(reductions.ReduceProdOp)
+def _prod(op: reductions.ReduceProdOp, w: Writer) -> Sequence[SSAValue]:
+    return _reduced(op, w, "multiply", 1)
+
+
+@row(reductions.ReduceMaxOp)
+def _max(op: reductions.ReduceMaxOp, w: Writer) -> Sequence[SSAValue]:
+    return _reduced(op, w, "maximum", extreme(element_of(op.operand), largest=False))
+
+
+@row(reductions.ReduceMinOp)
+def _min(op: reductions.ReduceMinOp, w: Writer) -> Sequence[SSAValue]:
+    return _reduced(op, w, "minimum", extreme(element_of(op.operand), largest=True))
+
+
+@row(indexing.CumsumOp)
+def _cumsum(op: indexing.CumsumOp, w: Writer) -> Sequence[SSAValue]:
+    """Windows that end at each position, of all in front of it: so JAX writes it, and its importers know it."""
+    x, axis = w[op.operand], op.axis_index
+    shape, element = list(shape_of(x)), element_of(x)
+    if not all(shape):
+        return [x]
+    size = shape[axis]
+    ones = [1] * len(shape)
+    sizes, sides = list(ones), [(0, 0)] * len(shape)
+    before = size if op.is_exclusive else size - 1
+    # an exclusive sum leaves out the last element
+    after = -1 if op.is_exclusive else 0
+    sizes[axis], sides[axis] = size, (after, before) if op.is_reverse else (before, after)
+    found = w.op(
+        "reduce_window",
+        [x, w.scalar(0, element)],
+        x.type,
+        w.combining("add", element),
+        window_dimensions=numbers(sizes),
+        window_strides=numbers(ones),
+        base_dilations=numbers(ones),
+        window_dilations=numbers(ones),
+        padding=pairs(sides),
+    )
+    return [found]
+
+
+# Indices
+
+
+def _indices(w: Writer, x: SSAValue) -> SSAValue:
+    """Indices as integers, with an axis of one behind."""
+    if element_of(x) == f32:
+        x = to_integer(w, x, i64)
+    return w.reshape(x, (*shape_of(x), 1))
+
+
+@row(indexing.GatherOp)
+def _gather(op: indexing.GatherOp, w: Writer) -> Sequence[SSAValue]:
+    table, at = w[op.table], w[op.indices]
+    shape, axis, batch = shape_of(table), op.axis_index, op.batch_dims.value.data
+    if not all(shape_of(op.result)):
+        return [w.full(0, shape_of(op.result), element_of(table))]
+    taken = len(shape_of(at)) - batch
+    behind = range(axis + taken, axis + taken + len(shape) - axis - 1)
+    names = struct(
+        "gather",
+        offset_dims=[*range(batch, axis), *behind],
+        collapsed_slice_dims=[axis],
+        operand_batching_dims=range(batch),
+        start_indices_batching_dims=range(batch),
+        start_index_map=[axis],
+        index_vector_dim=len(shape_of(at)),
+    )
+    sizes = [1 if n < batch or n == axis else extent for n, extent in enumerate(shape)]
+    found = w.op(
+        "gather",
+        [table, _indices(w, at)],
+        op.result.type,
+        dimension_numbers=names,
+        slice_sizes=numbers(sizes),
+        indices_are_sorted=truth(False),
+    )
+    return [found]
+
+
+@row(indexing.ScatterAddOp)
+def _scatter_add(op: indexing.ScatterAddOp, w: Writer) -> Sequence[SSAValue]:
+    updates, at = w[op.updates], w[op.indices]
+    element, shape = element_of(updates), shape_of(op.result)
+    axis, batch = op.axis_index, op.batch_dims.value.data
+    zeros = w.full(0, shape, element)
+    if not all(shape_of(updates)):
+        return [zeros]
+    taken = len(shape_of(at)) - batch
+    indices = w.convert(_indices(w, at), i64)
+    last = w.scalar(shape[axis] - 1, i64)
+    indices = w.op("clamp", [w.scalar(0, i64), indices, last], indices.type)
+    names = struct(
+        "scatter",
+        update_window_dims=[*range(batch, axis), *range(axis + taken, len(shape_of(updates)))],
+        inserted_window_dims=[axis],
+        input_batching_dims=range(batch),
+        scatter_indices_batching_dims=range(batch),
+        scatter_dims_to_operand_dims=[axis],
+        index_vector_dim=len(shape_of(at)),
+    )
+    found = w.op(
+        "scatter",
+        [zeros, indices, updates],
+        op.result.type,
+        w.combining("add", element),
+        scatter_dimension_numbers=names,
+        indices_are_sorted=truth(False),
+        unique_indices=truth(False),
+    )
+    return [found]
+
+
+@row(indexing.TopkOp)
+def _topk(op: indexing.TopkOp, w: Writer) -> Sequence[SSAValue]:
+    x, k = w[op.operand], op.k.value.data
+    shape, element = shape_of(x), element_of(x)
+    positions = w.iota(shape, len(shape) - 1, i64)
+    if not all(shape):
+        return [w.full(0, (*shape[:-1], k), i64)]
+    one, position = TensorType(element, ()), TensorType(i64, ())
+    block = Block(arg_types=[one, one, position, position])
+    inner = w.inside(block)
+    a, b = block.args[:2]
+    first, second = (a, b) if op.smallest is not None else (b, a)
+    before = inner.compare("LT", first, second, kind_of(element))
+    if element in FLOATS:
+        # NaN is larger than every number
+        nan, number_ = (inner.compare(*of, "FLOAT") for of in (("NE", second, second), ("EQ", first, first)))
+        before = inner.op("or", [before, inner.op("and", [nan, number_], nan.type)], before.type)
+    inner.end([before])
+    last = number(len(shape) - 1)
+    types = [x.type, positions.type]
+    _, order = w.ops("sort", [x, positions], types, [block], dimension=last, is_stable=truth(True))
+    return [w.narrow(order, len(shape) - 1, 0, k)]
+
+
+@defined(indexing.BisectOp)
+def _bisect(op: indexing.BisectOp, b: MirBuilder) -> Sequence[Value]:
+    """How many numbers of a row are at most each number: all are compared."""
+    table, x = b.value(op.table), b.value(op.x)
+    rows, extent = table.shape[:-1], table.shape[-1]
+    row_ = b.reshape(table, (*rows, *[1] * (x.rank - len(rows)), extent))
+    each = b.reshape(x, (*x.shape, 1))
+    below = b.lt(row_, each) if op.left is not None else b.le(row_, each)
+    if element_of(op.x) in FLOATS:
+        rest = b.ne(each, each)
+        # NaN is as large as NaN
+        below = below | (rest & b.eq(row_, row_) if op.left is not None else rest)
+    return [b.reduce_sum(b.cast(b.expand(below, (*x.shape, extent)), "i64"), -1)]

@@ -1,0 +1,39 @@
+"""All rows of the writer of StableHLO, by family, and the ops that it refuses."""
+
+from xdsl_rlx.dialects.mir import debug, distributions, factor, quant, quant_int, special
+from xdsl_rlx.dialects.mir import random as random_numbers
+from xdsl_rlx.frontends.stablehlo import (
+    write_elements,
+    write_linalg,
+    write_loops,
+    write_random,
+    write_shapes,
+    write_windows,
+)
+from xdsl_rlx.frontends.stablehlo.writer import REFUSED
+
+FAMILIES = (write_elements, write_linalg, write_loops, write_random, write_shapes, write_windows)
+"""The files of rows."""
+
+_ITERATIVE = "StableHLO has no such factorisation, and it takes a loop of unknown length; compute it with rlx.compile"
+_REJECTION = "it draws until a number is accepted; draw with rlx.compile, and pass the numbers as an argument"
+_PACKED = "StableHLO has no such packing of weights; dequantise them with rlx.compile, and pass them as an argument"
+_INTEGER = "StableHLO has no integer product that rounds as this one does; dequantise the operands"
+_SERIES = "StableHLO has no such function; compute it with rlx.compile"
+
+REFUSED |= {
+    debug.DebugPrintOp: "a StableHLO module cannot print; remove rlx.debug.print",
+    quant.DequantizeWeightsOp: _PACKED,
+    random_numbers.DrawOp: "StableHLO has no draw from filtered logits; sample with rlx.compile",
+    factor.EighOp: _ITERATIVE,
+    special.ErfcxOp: _SERIES,
+    distributions.GammaSlopeOp: _SERIES,
+    special.NdtriOp: _SERIES,
+    quant_int.QConv2dOp: _INTEGER,
+    quant_int.QMatmulOp: _INTEGER,
+    distributions.RngBinomialOp: _REJECTION,
+    distributions.RngGammaOp: _REJECTION,
+    distributions.RngPermutationOp: "its swaps depend on each other; draw it with rlx.compile, and pass it as an argument",
+    distributions.RngPoissonOp: _REJECTION,
+    factor.SvdOp: _ITERATIVE,
+}
