@@ -109,6 +109,22 @@ class JaxFunction:
         structs = jax.tree.map(_struct, (args, kwargs))
         jax.eval_shape(lambda args, kwargs: self(*args, **kwargs), *structs)
 
+    def serialize(self, /, *args: Tree, vjp_order: int = 0, **kwargs: Tree) -> bytes:
+        """
+        Return the function for arguments like these as bytes that `jax.export.deserialize` reads.
+
+        They run without this package. `vjp_order` is the number of times that it can be differentiated there. Raises
+        FrontendError for a function that runs as machine code.
+        """
+        if self._run_as is not Run.XLA:
+            raise FrontendError(f'{self.name}: machine code cannot be serialized; use rlx.to_jax(f, run="xla")')
+        structs = jax.tree.map(_struct, (args, kwargs))
+        exported = jax.export.export(jax.jit(self.__call__))(*structs[0], **structs[1])
+        try:
+            return bytes(exported.serialize(vjp_order=vjp_order))
+        except ImportError as error:
+            raise FrontendError(f"{self.name}: {error}: pip install 'xdsl-rlx[jax]'") from error
+
     def _signature(self, leaves: Sequence[Any], key: Hashable, tree: Callable[[Sequence[Any]], Tree]) -> _Signature:
         """The program for a signature, made if it is not there."""
         types = tuple((x.shape, x.dtype, x.weak_type) for x in map(jax.typeof, filter(_is_array, leaves)))

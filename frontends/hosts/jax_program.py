@@ -31,6 +31,7 @@ from xdsl_rlx.dialects.constants import NAMED
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of, shape_of
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.frontends.hosts.jax_ffi import Target, target
+from xdsl_rlx.frontends.hosts.jax_modules import varying
 from xdsl_rlx.frontends.hosts.split_function import INPUT, OUTPUT, SplitFunction
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.stablehlo.write import stablehlo_text
@@ -251,21 +252,21 @@ def _avals(program: Program, given: Sequence[Any]) -> list[Any]:
     types = [(shape_of(one.value), NAMED[element_of(one.value)]) for one in program.inputs]
     if (found := [(one.shape, one.dtype) for one in given]) != types:
         raise AssertionError(f"{program} is called with {found}, not {types}")
-    varying = next((one for one in given if getattr(one, "vma", None)), None)
-    if varying is None:
+    like = next((one for one in given if varying(one)), None)
+    if like is None:
         return [ShapedArray(shape, dtype) for shape, dtype in program.types]
     # in `shard_map`, where `everywhere` has made all operands vary over the same axes
     mesh = jax.sharding.get_abstract_mesh()
     replicated = [jax.sharding.NamedSharding(mesh, jax.P(*[None] * len(shape))) for shape, _ in program.types]
     return [
-        varying.update(shape=shape, dtype=dtype, weak_type=False, sharding=sharding)
+        like.update(shape=shape, dtype=dtype, weak_type=False, sharding=sharding)
         for (shape, dtype), sharding in zip(program.types, replicated, strict=True)
     ]
 
 
 def everywhere(operands: Sequence[Any]) -> list[Any]:
     """Operands that all vary over the axes of a mesh that one of them varies over, in `shard_map`."""
-    axes = [getattr(jax.typeof(x), "vma", frozenset()) for x in operands]
+    axes = [varying(jax.typeof(x)) for x in operands]
     every = frozenset[Any]().union(*axes)
     return [
         x if own == every else jax.lax.pcast(x, (*sorted(every - own),), to="varying")

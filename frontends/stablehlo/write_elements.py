@@ -79,6 +79,9 @@ _SAME: dict[type[Operation], str] = {
 _FLOAT_ONLY = (elementwise.PowOp, elementwise.RoundOp)
 """Those of which integers have a meaning of their own."""
 
+_IDENTITIES = (elementwise.AbsOp, rounding.CeilOp, rounding.FloorOp)
+"""Those that leave integers, or unsigned ones, as they are."""
+
 
 def _spread(op: Operation, w: Writer) -> list[SSAValue]:
     """The operands, broadcast to the shape of the result."""
@@ -86,7 +89,12 @@ def _spread(op: Operation, w: Writer) -> list[SSAValue]:
 
 
 def _same(op: Operation, w: Writer) -> Sequence[SSAValue]:
-    if type(op) in _FLOAT_ONLY and element_of(op.results[0]) not in (*FLOATS, *COMPLEXES):
+    element = element_of(op.results[0])
+    is_integer, is_unsigned = isinstance(element, IntegerType), kind_of(element) == "UNSIGNED"
+    # StableHLO has no such operation of integers, or none of unsigned ones
+    if type(op) in _IDENTITIES and is_integer and (is_unsigned or type(op) is not elementwise.AbsOp):
+        return [w[op.operands[0]]]
+    if type(op) in _FLOAT_ONLY and element not in (*FLOATS, *COMPLEXES):
         return by_scalars(op, w)
     return [w.op(_SAME[type(op)], _spread(op, w), op.results[0].type)]
 
@@ -434,12 +442,15 @@ def _gaussian(w: Writer, x: SSAValue) -> SSAValue:
 
 
 def _floordiv(w: Writer, x: SSAValue, y: SSAValue) -> SSAValue:
+    """Rounded down, and 0 for a divisor of 0."""
     quotient, rest = (w.op(name, [x, y], x.type) for name in ("divide", "remainder"))
     signs = w.op("xor", [rest, y], x.type)
     apart = w.compare("LT", signs, w.like(0, x), "SIGNED")
     left = w.op("and", [w.compare("NE", rest, w.like(0, x), "SIGNED"), apart], apart.type)
     less = w.op("subtract", [quotient, w.like(1, x)], x.type)
-    return w.op("select", [left, less, quotient], x.type)
+    found = w.op("select", [left, less, quotient], x.type)
+    zero = w.like(0, x)
+    return w.op("select", [w.compare("EQ", y, zero, "SIGNED"), zero, found], x.type)
 
 
 _FORMULAS: dict[type[Operation], Callable[..., SSAValue]] = {

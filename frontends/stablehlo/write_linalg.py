@@ -41,13 +41,13 @@ def _product(
 
 @row(linalg.DotGeneralOp)
 def _dot_general(op: linalg.DotGeneralOp, w: Writer) -> Sequence[SSAValue]:
+    lhs, rhs = op.sides
     names = struct(
         "dot",
-        **{
-            f"{side}_{kind}_dimensions": [int(n) for n in op.properties[field].get_values()]  # pyright: ignore
-            for side in ("lhs", "rhs")
-            for kind, field in (("batching", f"{side}_batch"), ("contracting", f"{side}_contracting"))
-        },
+        lhs_batching_dimensions=lhs.batch,
+        rhs_batching_dimensions=rhs.batch,
+        lhs_contracting_dimensions=lhs.contracting,
+        rhs_contracting_dimensions=rhs.contracting,
     )
     return [w.op("dot_general", [w[op.lhs], w[op.rhs]], op.result.type, dot_dimension_numbers=names)]
 
@@ -91,6 +91,8 @@ def _cholesky(op: factor.CholeskyOp, w: Writer) -> Sequence[SSAValue]:
 def _lu(op: Any, b: MirBuilder) -> Sequence[Value]:
     """Column by column of the transpose, with the rows of the largest elements."""
     a = b.value(op.operand)
+    if not a.shape[-1]:
+        return [a, b.zeros_like(op.pivots)]
     rank, n = a.rank, a.shape[-1]
     batch, last = a.shape[:-2], rank - 2
     turn = (*range(rank - 2), rank - 1, rank - 2)
@@ -145,6 +147,8 @@ def _lu_solve(op: Any, w: Writer) -> Sequence[SSAValue]:
     The transposed system is that of `P a^T = L U`.
     """
     packed, b = w[op.packed], w[op.b]
+    if not all(shape_of(b)):
+        return [b]
     shape = shape_of(b)
     batch = len(shape_of(packed)) - 2
     columns = w.reshape(b, (*shape, 1)) if len(shape) == batch + 1 else b
@@ -180,6 +184,8 @@ def _qr(op: Any, b: MirBuilder) -> Sequence[Value]:
     """Householder reflections, one for each column; at last the diagonal of `r` is made non-negative."""
     a = b.value(op.operand)
     rank, (m, n) = a.rank, a.shape[-2:]
+    if not n:
+        return [a, b.zeros_like(op.r)]
     batch, last = a.shape[:-2], rank - 2
     lines, one = b.iota(m), b.constant(1.0, a.dtype)
 

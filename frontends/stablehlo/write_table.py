@@ -33,7 +33,7 @@ REFUSED |= {
     quant_int.QMatmulOp: _INTEGER,
     distributions.RngBinomialOp: _REJECTION,
     distributions.RngGammaOp: _REJECTION,
-    distributions.RngPermutationOp: "its swaps depend on each other; draw it with rlx.compile, and pass it as an argument",
+    distributions.RngPermutationOp: "its swaps depend on each other; draw it with rlx.compile, then pass it",
     distributions.RngPoissonOp: _REJECTION,
     factor.SvdOp: _ITERATIVE,
 }

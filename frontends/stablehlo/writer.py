@@ -100,7 +100,8 @@ def struct(name: str, **fields: Sequence[int] | int) -> UnregisteredAttr:
         for key, x in fields.items()
         if isinstance(x, int) or x
     }
-    return text(name, ", ".join(f"{key} = {x}" for key, x in given.items()))
+    # xDSL leaves empty brackets out, which MLIR wants
+    return text(name, ", ".join(f"{key} = {x}" for key, x in given.items()) or " ")
 
 
 def number(x: int) -> IntegerAttr[Any]:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.frontends.hosts.to_jax import to_jax
     from xdsl_rlx.frontends.hosts.to_torch import to_torch
     from xdsl_rlx.frontends.shared.errors import FrontendError
+    from xdsl_rlx.frontends.stablehlo.write import to_stablehlo
     from xdsl_rlx.indexing import (
         dynamic_index_in_dim,
         dynamic_slice,
@@ -201,6 +202,7 @@ __all__ = [
     "special",
     "switch",
     "to_jax",
+    "to_stablehlo",
     "to_torch",
     "trace",
     "tree",
@@ -310,6 +312,7 @@ _FRONTENDS = {
     "ImportedModule": "xdsl_rlx.frontends.aten.imported_module",
     "from_torch": "xdsl_rlx.frontends.aten.imported_module",
     "to_jax": "xdsl_rlx.frontends.hosts.to_jax",
+    "to_stablehlo": "xdsl_rlx.frontends.stablehlo.write",
     "to_torch": "xdsl_rlx.frontends.hosts.to_torch",
 }
 """Names of the front ends, which are imported when they are asked for: most programs need none."""
