@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.shared.needed import jax_module
 from xdsl_rlx.tree import Tree
+
+if TYPE_CHECKING:
+    from xdsl_rlx.frontends.hosts.jax_function import JaxFunction
 
 
 def to_jax(
@@ -23,8 +26,33 @@ def to_jax(
     threads: SupportsIndex | None = None,
     memory_budget: SupportsIndex | None = None,
     **kwargs: Tree,
-) -> Callable[..., Tree]:
-    """Return a function of trees of arrays as a differentiable function of JAX arrays."""
+) -> JaxFunction:
+    """
+    Return a function of trees of arrays as a differentiable function of JAX arrays.
+
+    Arguments and results are trees of JAX arrays in place of arrays, of any containers that JAX knows. JAX's
+    transformations apply: `jax.jit`, `grad` and forward mode to any order, `vmap`, `lax.scan`, `shard_map`. Each new
+    signature of shapes and element types is traced when it is met. Without `jax_enable_x64`, results of 64 bits are
+    converted to 32; values inside of `f` keep their types.
+
+    `run="xla"` runs `f` and its gradients as StableHLO on XLA: on any of its devices, fused with the program around,
+    and sharded. The method `serialize(*example, vjp_order=0)` returns bytes that `jax.export.deserialize` reads in a
+    process without this package. Raises GraphError for an op that StableHLO lacks.
+
+    `run="rlx"` runs `f` as this package's machine code inside of the program that XLA compiles, on CPUs. XLA's buffers
+    are read and written in place. Arguments that `rlx.compile(f, donate=..)` donates are written over if XLA does not
+    need them any more. A failed check is raised as an error of JAX; in `rlx.debug.check_nans`, a result with NaN is.
+    `threads` and `memory_budget` are those of `rlx.compile`. Programs run one after the other and stay in memory.
+
+    `example` and `kwargs` are arguments of `f`, whose values do not matter: `f` is traced for them at once.
+
+    ```python
+    f = rlx.to_jax(lambda params, x: np.tanh(x @ params["w"]), run="rlx")
+    jax.jit(jax.grad(lambda params, x: f(params, x).sum()))({"w": jnp.ones((3, 2))}, jnp.ones((4, 3)))
+    ```
+
+    Raises FrontendError if JAX is not installed, and for arguments and results that are no arrays of JAX's.
+    """
     jax_module("to_jax")
     if not callable(f):
         raise FrontendError(f"to_jax: f: expected a function of trees of arrays, got {shown(f)}")

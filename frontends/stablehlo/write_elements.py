@@ -1,5 +1,9 @@
 """Elementwise ops as StableHLO: operations of the same meaning, or the operations of an op's scalar rule on tensors."""
 
+# Types of xDSL are generic in their attributes.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 import math as numbers
@@ -333,8 +337,18 @@ _UNSIGNED = (arith.UIToFPOp, arith.ExtUIOp)
 _ORDERED = {"oeq": "EQ", "olt": "LT", "ole": "LE", "ogt": "GT", "oge": "GE", "une": "NE"}
 _OPPOSITE = {"ult": "GE", "ule": "GT", "ugt": "LE", "uge": "LT"}
 """Comparisons that are true of NaN: none of them holds where this ordered one does."""
-_INTEGERS = {"eq": "EQ", "ne": "NE", "slt": "LT", "sle": "LE", "sgt": "GT", "sge": "GE"}
-_INTEGERS |= {"ult": "LT", "ule": "LE", "ugt": "GT", "uge": "GE"}
+_INTEGERS = {
+    "eq": "EQ",
+    "ne": "NE",
+    "slt": "LT",
+    "sle": "LE",
+    "sgt": "GT",
+    "sge": "GE",
+    "ult": "LT",
+    "ule": "LE",
+    "ugt": "GT",
+    "uge": "GE",
+}
 
 
 def _written(op: Operation, w: Writer, env: dict[SSAValue, SSAValue], shape: Sequence[int]) -> SSAValue:
@@ -416,7 +430,7 @@ def _trunc(w: Writer, x: SSAValue) -> SSAValue:
 
 
 def _copysign(w: Writer, x: SSAValue, sign: SSAValue) -> SSAValue:
-    integer = IntegerType({f32: 32, f64: 64}[element_of(x)])
+    integer = IntegerType(64 if element_of(x) == f64 else 32)
     bits = w.bits(sign, integer)
     negative = w.compare("LT", bits, w.like(0, bits), "SIGNED")
     size = w.op("abs", [x], x.type)

@@ -239,7 +239,8 @@ def _complex_fft(op: spectral.FftOp, w: Writer) -> Sequence[SSAValue]:
     if (factor := op.factor * (n if inverse else 1)) != 1.0:
         found = w.op("multiply", [found, w.like(complex(factor), found)], found.type)
     if is_real:
-        part = TensorType(element_of(found).element_type, shape_of(found))  # pyright: ignore
+        own: Any = element_of(found)
+        part: Any = TensorType(own.element_type, shape_of(found))
         halves = [w.op(name, [found], part) for name in ("real", "imag")]
         whole = w.op(
             "concatenate",

@@ -1,5 +1,9 @@
 """Loops and branches as StableHLO. A scan is a `while` with a counter, and slices of its inputs, as JAX prints it."""
 
+# Types of xDSL are generic in their attributes.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,5 +1,9 @@
 """Random numbers as StableHLO: the same words as those of compiled programs, by the definition of the generator."""
 
+# Types of xDSL are generic in their attributes.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence

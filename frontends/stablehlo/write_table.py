@@ -1,5 +1,7 @@
 """All rows of the writer of StableHLO, by family, and the ops that it refuses."""
 
+from xdsl.ir import Operation
+
 from xdsl_rlx.dialects.mir import debug, distributions, factor, quant, quant_int, special
 from xdsl_rlx.dialects.mir import random as random_numbers
 from xdsl_rlx.frontends.stablehlo import (
@@ -21,7 +23,7 @@ _PACKED = "StableHLO has no such packing of weights; dequantise them with rlx.co
 _INTEGER = "StableHLO has no integer product that rounds as this one does; dequantise the operands"
 _SERIES = "StableHLO has no such function; compute it with rlx.compile"
 
-REFUSED |= {
+_REASONS: dict[type[Operation], str] = {
     debug.DebugPrintOp: "a StableHLO module cannot print; remove rlx.debug.print",
     quant.DequantizeWeightsOp: _PACKED,
     random_numbers.DrawOp: "StableHLO has no draw from filtered logits; sample with rlx.compile",
@@ -37,3 +39,4 @@ REFUSED |= {
     distributions.RngPoissonOp: _REJECTION,
     factor.SvdOp: _ITERATIVE,
 }
+REFUSED.update(_REASONS)

@@ -1,5 +1,9 @@
 """Convolutions and pooling as StableHLO."""
 
+# Types of xDSL are generic in their attributes.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence

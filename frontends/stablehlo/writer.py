@@ -4,6 +4,10 @@ The rows are in the files `write_*.py`. An op without a row is written by its de
 elementwise op by its scalar rule. StableHLO operations are unregistered ones of xDSL, in MLIR's generic form.
 """
 
+# Types of xDSL are generic in their attributes.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +33,8 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.dense_text import ExactDense
 from xdsl_rlx.dialects.locations import named
-from xdsl_rlx.dialects.mir.branch import YieldOp
+from xdsl_rlx.dialects.mir.control import YieldOp
+from xdsl_rlx.dialects.mir.custom import CustomBase
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.engines.define import define
@@ -44,6 +49,9 @@ ROWS: dict[type[Operation], Row] = {}
 
 DEFINED: dict[type[Operation], Callable[[Any, MirBuilder], Sequence[Value]]] = {}
 """The ops that are written as other mir ops, beside those with a row in DECOMPOSE."""
+
+OWN_KERNEL = "it has a kernel of rlx.custom_op, and no definition by ops"
+"""Why an op of a user is not written."""
 
 REFUSED: dict[type[Operation], str] = {}
 """The ops that are not written, and why not."""
@@ -299,6 +307,8 @@ class Writer:
             return found(op, self)
         if kind in REFUSED:
             raise PassFailedException(f"{named(op)} cannot be written as StableHLO: {REFUSED[kind]}")
+        if isinstance(op, CustomBase) and DECOMPOSE.get(kind) is None:
+            raise PassFailedException(f"{named(op)} cannot be written as StableHLO: {OWN_KERNEL}")
         if (rule := DEFINED.get(kind)) is not None or DECOMPOSE.get(kind) is not None:
             return self._by_definition(op, rule)
         if SCALAR.get(kind) is not None:
