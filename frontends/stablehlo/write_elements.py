@@ -170,6 +170,7 @@ for _op in _DIRECTIONS:
 
 @row(casts.CastOp)
 def _cast(op: casts.CastOp, w: Writer) -> Sequence[SSAValue]:
+    """Of floats as integers, `convert` saturates in XLA, and gives 0 for NaN, as `mir.cast` does."""
     x, to = w[op.operand], element_of(op.result)
     element = element_of(x)
     if to == i1:
@@ -177,27 +178,7 @@ def _cast(op: casts.CastOp, w: Writer) -> Sequence[SSAValue]:
     if isinstance(to, ComplexType) and not isinstance(element, ComplexType):
         part = w.convert(x, to.element_type)
         return [w.op("complex", [part, w.like(0.0, part)], op.result.type)]
-    if element in FLOATS and isinstance(to, IntegerType):
-        return [to_integer(w, x, to)]
     return [w.convert(x, to)]
-
-
-def to_integer(w: Writer, x: SSAValue, to: IntegerType) -> SSAValue:
-    """A float as an integer: truncated, saturated, and 0 for NaN, which StableHLO leaves to who implements it."""
-    bits = to.width.data
-    is_unsigned = to.signedness.data is Signedness.UNSIGNED
-    low, high = (0, (1 << bits) - 1) if is_unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-    if element_of(x) in (f16, bf16):
-        x = w.convert(x, f32)
-    type_ = TensorType(to, shape_of(x))
-    # the next power of two is a float, the largest integer may be none
-    below = w.compare("LE", x, w.like(float(low), x), "FLOAT")
-    above = w.compare("GE", x, w.like(float(high + 1), x), "FLOAT")
-    is_nan = w.compare("NE", x, x, "FLOAT")
-    unusual = w.op("or", [w.op("or", [below, above], below.type), is_nan], below.type)
-    plain = w.op("convert", [w.op("select", [unusual, w.like(0.0, x), x], x.type)], type_)
-    found = w.op("select", [above, w.like(high, plain), plain], type_)
-    return w.op("select", [below, w.like(low, plain), found], type_)
 
 
 @row(bits.BitcastConvertTypeOp)
@@ -370,7 +351,7 @@ def _written(op: Operation, w: Writer, env: dict[SSAValue, SSAValue], shape: Seq
     if kind in (arith.FPToSIOp, arith.FPToUIOp):
         assert isinstance(element, IntegerType)
         to = element if kind is arith.FPToSIOp else IntegerType(element.width.data, Signedness.UNSIGNED)
-        return w.bits(to_integer(w, operands[0], to), element)
+        return w.bits(w.convert(operands[0], to), element)
     if kind in (arith.BitcastOp, UnrealizedConversionCastOp):
         return w.op("bitcast_convert", operands, type_)
     if isinstance(op, arith.CmpfOp | arith.CmpiOp):

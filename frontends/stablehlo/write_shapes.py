@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.mir import index as indexing
 from xdsl_rlx.dialects.mir import reduce as reductions
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of
-from xdsl_rlx.frontends.stablehlo.write_elements import kind_of, to_integer
+from xdsl_rlx.frontends.stablehlo.write_elements import kind_of
 from xdsl_rlx.frontends.stablehlo.writer import Writer, defined, number, numbers, pairs, row, struct, truth
 
 
@@ -138,7 +138,7 @@ def _cumsum(op: indexing.CumsumOp, w: Writer) -> Sequence[SSAValue]:
 def _indices(w: Writer, x: SSAValue) -> SSAValue:
     """Indices as integers, with an axis of one behind."""
     if element_of(x) == f32:
-        x = to_integer(w, x, i64)
+        x = w.convert(x, i64)
     return w.reshape(x, (*shape_of(x), 1))
 
 
