@@ -192,8 +192,8 @@ GROUPS = (
     Group("Custom ops", "See [Custom ops](custom-ops.md).", ("custom_op", "CustomKernel", "Shaped")),
     Group(
         "Other frameworks",
-        "See [Port PyTorch code](howto/from-pytorch.md).",
-        ("from_torch", "ImportedModule", "to_torch"),
+        "See [Port PyTorch code](howto/from-pytorch.md) and [Port JAX code](howto/from-jax.md).",
+        ("from_torch", "ImportedModule", "to_torch", "to_jax", "to_stablehlo"),
     ),
     Group(
         "Debugging",

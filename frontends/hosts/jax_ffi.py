@@ -24,7 +24,7 @@ from xdsl_rlx.lowering.numba.driver.layout import FfiApi, FfiBuffer, FfiFrame
 from xdsl_rlx.lowering.numba.driver.process import Words, address, driver, pool, words
 from xdsl_rlx.lowering.numba.machine import llvm
 from xdsl_rlx.lowering.numba.runtime.binding import report_check
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, plan_of
 
 Array = np.ndarray[Any, Any]
 
@@ -77,7 +77,7 @@ def _name(compiled: CompiledGraph, held: Mapping[str, Array], nans: bool) -> str
 
 
 def _registered(name: str, compiled: CompiledGraph, nans: bool) -> Target:
-    plan = compiled.plan
+    plan = plan_of(compiled)
     if plan.parallel:
         pool().ensure_workers(plan.threads - 1)
     check = _Check(_nan_check(compiled)) if nans else None

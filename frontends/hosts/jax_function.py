@@ -22,7 +22,7 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.donation import Donations
 from xdsl_rlx.forks import at_fork
-from xdsl_rlx.frontends.hosts.jax_program import Program, Run, call_p, everywhere
+from xdsl_rlx.frontends.hosts.jax_program import JaxProgram, Run, call_p, everywhere
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.linearization import ShapeDtypeStruct
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import OBSERVER
@@ -40,7 +40,7 @@ at_fork.hold(_making)
 class _Signature:
     """A function for arguments of these types: its program, and how its results become a tree."""
 
-    program: Program
+    program: JaxProgram
     tree: Callable[[Sequence[Any]], Tree]
 
 
@@ -155,7 +155,7 @@ class JaxFunction:
         spec, inner = specs
         donate = self._donated(given, tree)
         names = [one.inputs[0] for one in made.arguments]
-        program = Program(
+        program = JaxProgram(
             made.graph, made.held, self._options, donate={str(names[i]): out for i, out in donate.items()}
         )
         return _Signature(program, lambda results: spec.unflatten(unflatten_own(inner, results)))

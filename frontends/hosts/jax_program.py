@@ -62,7 +62,7 @@ Flags = tuple[bool, ...]
 """Which operands have an axis of examples in front."""
 
 
-class Program:
+class JaxProgram:
     """A graph, and the large arrays that it captures, as a function of JAX arrays: one for each input."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Program:
         self.floats = [n for n, one in enumerate(interface.outputs) if element_of(one) in (*FLOATS, *COMPLEXES)]
         """The results that have tangents."""
         self._splits: dict[tuple[int, ...], Split] = {}
-        self._batches: dict[tuple[Flags, int], Program] = {}
+        self._batches: dict[tuple[Flags, int], JaxProgram] = {}
         self._targets: dict[bool, tuple[Target, list[int]]] = {}
 
     def __repr__(self) -> str:
@@ -138,7 +138,7 @@ class Program:
         found = SplitFunction(self._function(), leaves, spec, wanted, self._options)
         halves = found.halves
         forward, backward = (
-            Program(one, halves.held, self._options, found.weights) for one in (halves.forward, halves.backward)
+            JaxProgram(one, halves.held, self._options, found.weights) for one in (halves.forward, halves.backward)
         )
         linear = Linear(partial(self.tangents, wanted), backward, halves.order, len(self.inputs))
         return Split(forward, linear, halves.residuals)
@@ -154,13 +154,13 @@ class Program:
         function.__name__ = self.graph.name
         return function
 
-    def tangents(self, wanted: tuple[int, ...]) -> Program:
+    def tangents(self, wanted: tuple[int, ...]) -> JaxProgram:
         """The program of the tangents of the float results, whose inputs are those of this one and their tangents."""
         names = [self.inputs[n].name for n in wanted]
         graph = on_graphs.jvp(self.graph, names)
         return self._derived(on_graphs.select_outputs(graph, [len(self.types) + n for n in self.floats]))
 
-    def batched(self, flags: Flags, size: int) -> Program:
+    def batched(self, flags: Flags, size: int) -> JaxProgram:
         """The program for a batch of examples in those of the operands."""
         with _making:
             if (flags, size) not in self._batches:
@@ -168,15 +168,15 @@ class Program:
                 self._batches[(flags, size)] = self._derived(on_graphs.vmap(self.graph, names, size))
             return self._batches[(flags, size)]
 
-    def _derived(self, graph: GraphModule) -> Program:
-        return Program(graph, self.held, self._options, self._weights)
+    def _derived(self, graph: GraphModule) -> JaxProgram:
+        return JaxProgram(graph, self.held, self._options, self._weights)
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
     """A program that also returns residuals, and the linear function that reads these."""
 
-    forward: Program
+    forward: JaxProgram
     linear: Linear
     residuals: tuple[tuple[int, int], ...]
 
@@ -195,8 +195,8 @@ class Linear:
 
     def __init__(
         self,
-        tangents: Callable[[], Program],
-        backward: Program,
+        tangents: Callable[[], JaxProgram],
+        backward: JaxProgram,
         order: Sequence[tuple[bool, int]],
         inputs: int,
     ):
@@ -209,7 +209,7 @@ class Linear:
         self._batches: dict[tuple[Flags, int], Linear] = {}
 
     @cached_property
-    def tangents(self) -> Program:
+    def tangents(self) -> JaxProgram:
         """The program of inputs and tangents."""
         with _making:
             return self._tangents()
@@ -243,7 +243,7 @@ linear_p = Primitive("xdsl_rlx_linear")
 linear_p.multiple_results = True
 
 
-def _avals(program: Program, given: Sequence[Any]) -> list[Any]:
+def _avals(program: JaxProgram, given: Sequence[Any]) -> list[Any]:
     """
     The types of results: they vary over those axes of a mesh that an operand varies over.
 
@@ -275,7 +275,7 @@ def everywhere(operands: Sequence[Any]) -> list[Any]:
 
 
 @call_p.def_abstract_eval
-def _types_of_call(*avals: Any, program: Program, run: Run) -> list[Any]:
+def _types_of_call(*avals: Any, program: JaxProgram, run: Run) -> list[Any]:
     return _avals(program, avals)
 
 
@@ -293,7 +293,7 @@ call_p.def_impl(lambda *operands, **params: _jitted(call_p, **params)(*operands)
 linear_p.def_impl(lambda *operands, **params: _jitted(linear_p, **params)(*operands))
 
 
-def _lower_call(ctx: Any, *operands: Any, program: Program, run: Run) -> Sequence[Any]:
+def _lower_call(ctx: Any, *operands: Any, program: JaxProgram, run: Run) -> Sequence[Any]:
     """The call of a target by its name, or of a StableHLO function."""
     if run is Run.XLA:
         return _lower_to_stablehlo(ctx, operands, program)
@@ -313,7 +313,7 @@ def _lower_call(ctx: Any, *operands: Any, program: Program, run: Run) -> Sequenc
     return [placed[n] for n in range(len(order))]
 
 
-def _lower_to_stablehlo(ctx: Any, operands: Sequence[Any], program: Program) -> Sequence[Any]:
+def _lower_to_stablehlo(ctx: Any, operands: Sequence[Any], program: JaxProgram) -> Sequence[Any]:
     """A function of its own in the module that is lowered, and a call of it."""
     outer = ctx.module_context
     module = mlir.ir.Module.parse(program.stablehlo, outer.context)
@@ -331,7 +331,7 @@ mlir.register_lowering(linear_p, _lower_linear)
 
 
 def _differentiate(
-    primals: Sequence[Any], tangents: Sequence[Any], program: Program, run: Run
+    primals: Sequence[Any], tangents: Sequence[Any], program: JaxProgram, run: Run
 ) -> tuple[list[Any], list[Any]]:
     """The rule of JVP: a program with residuals, and a linear function of these and tangents."""
     wanted = tuple(n for n, x in enumerate(tangents) if type(x) is not ad.Zero and program.is_float(n))
@@ -396,7 +396,7 @@ def _front(operands: Sequence[Any], axes: Sequence[Any], every: Sequence[bool]) 
     return found, tuple(axis is not None or needed for axis, needed in zip(axes, every, strict=True)), size
 
 
-def _batch_call(operands: Sequence[Any], axes: Sequence[Any], program: Program, run: Run) -> Any:
+def _batch_call(operands: Sequence[Any], axes: Sequence[Any], program: JaxProgram, run: Run) -> Any:
     given, flags, size = _front(operands, axes, [False] * len(operands))
     results = call_p.bind(*given, program=program.batched(flags, size), run=run)
     return results, [0] * len(results)

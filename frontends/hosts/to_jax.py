@@ -40,7 +40,7 @@ def to_jax(
     process without this package. Raises GraphError for an op that StableHLO lacks.
 
     `run="rlx"` runs `f` as this package's machine code inside of the program that XLA compiles, on CPUs. XLA's buffers
-    are read and written in place. Arguments that `rlx.compile(f, donate=..)` donates are written over if XLA does not
+    are read and written in place. Arguments that `rlx.compile(f, donate=..)` donates are overwritten if XLA does not
     need them any more. A failed check is raised as an error of JAX; in `rlx.debug.check_nans`, a result with NaN is.
     `threads` and `memory_budget` are those of `rlx.compile`. Programs run one after the other and stay in memory.
 
@@ -51,7 +51,7 @@ def to_jax(
     jax.jit(jax.grad(lambda params, x: f(params, x).sum()))({"w": jnp.ones((3, 2))}, jnp.ones((4, 3)))
     ```
 
-    Raises FrontendError if JAX is not installed, and for arguments and results that are no arrays of JAX's.
+    Raises FrontendError if JAX is not installed, and for an argument or a result that JAX has no array for.
     """
     jax_module("to_jax")
     if not callable(f):

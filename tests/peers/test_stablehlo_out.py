@@ -21,7 +21,7 @@ from xdsl.ir import Operation
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import GraphModule
-from xdsl_rlx.frontends.hosts.jax_program import Program, Run, call_p
+from xdsl_rlx.frontends.hosts.jax_program import JaxProgram, Run, call_p
 from xdsl_rlx.frontends.stablehlo.write_table import REFUSED
 from xdsl_rlx.frontends.stablehlo.writer import OWN_KERNEL
 
@@ -50,7 +50,7 @@ def test_xla_computes_what_the_op_means(op: type[Operation]) -> None:
     for sample, dtype in runs_of(op):
         with named(sample, dtype):
             module, inputs = sample.module(dtype), sample.arrays(dtype)
-            program = Program(GraphModule(module, "mir"), {}, {})
+            program = JaxProgram(GraphModule(module, "mir"), {}, {})
             try:
                 _ = program.stablehlo
             except rlx.GraphError as error:

@@ -138,11 +138,6 @@ class CompiledGraph:
         return f"<pre>{escape(repr(self))}</pre>"
 
     @property
-    def plan(self) -> RunPlan:
-        """The tables that machine code reads."""
-        return self._binding.plan
-
-    @property
     def weights(self) -> Weights:
         """The values of the params."""
         return self._binding.weights
@@ -181,6 +176,11 @@ class CompiledGraph:
     def kernel_count(self) -> int:
         """The number of distinct kernels."""
         return len(self.program.kernels)
+
+
+def plan_of(compiled: CompiledGraph) -> RunPlan:
+    """The tables of a program that machine code reads."""
+    return compiled._binding.plan  # pyright: ignore[reportPrivateUsage]
 
 
 MOST_LISTED = 4
