@@ -4,6 +4,8 @@
 runs compiled programs inside of other frameworks. Nothing here imports another framework before it is asked for.
 """
 
+from importlib import import_module
+
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
@@ -14,9 +16,7 @@ STABLEHLO = ("convert-mir-to-stablehlo",)
 
 
 def _get_stablehlo() -> type[Target]:
-    from xdsl_rlx.frontends.stablehlo.convert_mir_to_stablehlo import StablehloTarget
-
-    return StablehloTarget
+    return import_module(f"{__name__}.stablehlo.convert_mir_to_stablehlo").StablehloTarget
 
 
 UNIVERSE = Universe(

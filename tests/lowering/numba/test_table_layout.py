@@ -2,7 +2,20 @@
 
 from typing import Annotated
 
-from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, LINE, CallBlock, NumpyArray, PhaseRow, Table, TurnRow
+from xdsl_rlx.lowering.numba.driver.layout import (
+    CACHE_LINE,
+    LINE,
+    CallBlock,
+    FfiApi,
+    FfiBuffer,
+    FfiExtension,
+    FfiFrame,
+    FfiMetadata,
+    NumpyArray,
+    PhaseRow,
+    Table,
+    TurnRow,
+)
 from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER
 
 
@@ -34,3 +47,10 @@ def test_tables_stand_where_others_read_them():
     assert TurnRow.TICKETS == PhaseRow.TICKETS and TurnRow.size == PhaseRow.size
     assert CallBlock.BUFFERS == CallBlock.BASES + 8 * FIRST_BUFFER
     assert NumpyArray.DATA == 16
+
+
+def test_calls_of_xla_are_laid_out_as_its_header_says():
+    """`xla/ffi/api/c_api.h`, on machines of 64 bits."""
+    assert (FfiFrame.EXTENSION, FfiFrame.API, FfiFrame.ARGUMENT_COUNT, FfiFrame.ARGUMENTS) == (8, 16, 56, 72)
+    assert (FfiFrame.RESULT_COUNT, FfiFrame.RESULTS) == (96, 112)
+    assert (FfiBuffer.DATA, FfiExtension.METADATA, FfiMetadata.VERSION, FfiApi.CREATE_ERROR) == (24, 24, 24, 48)
