@@ -185,9 +185,7 @@ def _maxpool_backward(op: Any, w: Writer) -> Sequence[SSAValue]:
     one = TensorType(element, ())
     select = Block(arg_types=[one, one])
     inner = w.inside(select)
-    a, b = select.args
-    nan = inner.compare("NE", a, a, "FLOAT")
-    inner.end([inner.op("or", [inner.compare("GE", a, b, "FLOAT"), nan], nan.type)])
+    inner.end([inner.compare("GE", *select.args, "FLOAT")])
     given = _windows(frames)
     given = {name: given[name] for name in ("window_dimensions", "window_strides", "padding")}
     operands = [x, dy, w.scalar(0.0, element)]

@@ -141,13 +141,20 @@ def pairs(values: Sequence[tuple[int, int]]) -> Attribute:
 class Writer:
     """Inserts StableHLO operations at the end of a block; `w[x]` is what stands for a value of the function."""
 
-    def __init__(self, block: Block, env: Mapping[SSAValue, SSAValue]):
+    def __init__(self, block: Block, env: Mapping[SSAValue, SSAValue], around: Writer | None = None):
+        """`around` writes what the block stands in."""
         self.builder = Builder(InsertPoint.at_end(block))
         self._env = dict(env)
+        self._around = around
         self._constants: dict[tuple[str, Attribute], SSAValue] = {}
 
     def __getitem__(self, x: SSAValue) -> SSAValue:
-        return self._env[x]
+        found = self._env.get(x)
+        if found is not None:
+            return found
+        if self._around is None:
+            raise KeyError(x)
+        return self._around[x]
 
     def set(self, x: SSAValue, value: SSAValue) -> None:
         """Say what stands for a value."""
@@ -155,7 +162,7 @@ class Writer:
 
     def inside(self, block: Block, env: Mapping[SSAValue, SSAValue] | None = None) -> Writer:
         """A writer of the body of an operation, which may use what has been written before it."""
-        return Writer(block, self._env | dict(env or {}))
+        return Writer(block, env or {}, self)
 
     # Operations
 

@@ -34,6 +34,7 @@ FLUSHED = ("-special", "-extreme", "-kink", "-corners", "-wide")
 OTHERS = {
     "cholesky-indefinite": "XLA gives NaN for the whole factor",
     "dense_solve-singular": "XLA gives NaN where a pivot is 0",
+    "maxpool2d_backward-padded-ties": "of a window with NaN, JAX's selection takes another element",
 }
 
 
