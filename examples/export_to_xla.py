@@ -3,6 +3,10 @@
 XLA_FLAGS=--xla_force_host_platform_device_count=2 python examples/export_to_xla.py
 """
 
+# JAX's arrays, and trees of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 import tempfile

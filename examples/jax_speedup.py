@@ -7,10 +7,13 @@ once with NumPy and `rlx.scan`, for this package, and once with `jax.numpy` and 
     python examples/jax_speedup.py
 """
 
+# JAX's arrays, and trees of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -46,7 +49,7 @@ def runge_kutta(params: Any, state: Any, h: float) -> Any:
     return tuple(x + h / 6 * (a + 2 * b + 2 * c + d) for x, a, b, c, d in zip(state, k1, k2, k3, k4, strict=True))
 
 
-@partial(rlx.to_jax, run="rlx")
+@rlx.to_jax(run="rlx")
 def solve(params: Any, start: Any) -> Any:
     """Infected parts of the regions each day, by this package."""
 

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.frontends.shared.errors import FrontendError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.frontends.hosts.jax_function import JaxFunction
 
 
+@overload
 def to_jax(
     f: Callable[..., Tree],
     /,
@@ -26,7 +28,23 @@ def to_jax(
     threads: SupportsIndex | None = None,
     memory_budget: SupportsIndex | None = None,
     **kwargs: Tree,
-) -> JaxFunction:
+) -> JaxFunction: ...
+@overload
+def to_jax(
+    *,
+    run: Literal["rlx", "xla"] = "xla",
+    threads: SupportsIndex | None = None,
+    memory_budget: SupportsIndex | None = None,
+) -> Callable[[Callable[..., Tree]], JaxFunction]: ...
+def to_jax(
+    f: Any = None,
+    /,
+    *example: Tree,
+    run: Literal["rlx", "xla"] = "xla",
+    threads: SupportsIndex | None = None,
+    memory_budget: SupportsIndex | None = None,
+    **kwargs: Tree,
+) -> Any:
     """
     Return a function of trees of arrays as a differentiable function of JAX arrays.
 
@@ -41,10 +59,12 @@ def to_jax(
 
     `run="rlx"` runs `f` as this package's machine code inside of the program that XLA compiles, on CPUs. XLA's buffers
     are read and written in place. Arguments that `rlx.compile(f, donate=..)` donates are overwritten if XLA does not
-    need them any more. A failed check is raised as an error of JAX; in `rlx.debug.check_nans`, a result with NaN is.
-    `threads` and `memory_budget` are those of `rlx.compile`. Programs run one after the other and stay in memory.
+    need them any more. A failed check is an error of JAX. So is a result with NaN, if JAX traces in
+    `rlx.debug.check_nans`. `threads` and `memory_budget` are those of `rlx.compile`. Programs run one after the other
+    and stay in memory.
 
-    `example` and `kwargs` are arguments of `f`, whose values do not matter: `f` is traced for them at once.
+    `example` and `kwargs` are arguments of `f`, whose values do not matter: `f` is traced for them at once. With
+    keywords alone, as in `@rlx.to_jax(run="rlx")`, this is a decorator.
 
     ```python
     f = rlx.to_jax(lambda params, x: np.tanh(x @ params["w"]), run="rlx")
@@ -54,6 +74,8 @@ def to_jax(
     Raises FrontendError if JAX is not installed, and for an argument or a result that JAX has no array for.
     """
     jax_module("to_jax")
+    if f is None:
+        return partial(to_jax, run=run, threads=threads, memory_budget=memory_budget)
     if not callable(f):
         raise FrontendError(f"to_jax: f: expected a function of trees of arrays, got {shown(f)}")
     given = {"threads": threads, "memory_budget": memory_budget}

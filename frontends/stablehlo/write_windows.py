@@ -185,7 +185,8 @@ def _maxpool_backward(op: Any, w: Writer) -> Sequence[SSAValue]:
     one = TensorType(element, ())
     select = Block(arg_types=[one, one])
     inner = w.inside(select)
-    inner.end([inner.compare("GE", *select.args, "FLOAT")])
+    a, b = select.args
+    inner.end([inner.compare("GE", a, b, "FLOAT")])
     given = _windows(frames)
     given = {name: given[name] for name in ("window_dimensions", "window_strides", "padding")}
     operands = [x, dy, w.scalar(0.0, element)]

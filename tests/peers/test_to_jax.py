@@ -143,6 +143,44 @@ def test_without_x64_results_have_32_bits_and_residuals_all_of_theirs(run: Any) 
 
 
 @BOTH
+def test_residuals_of_64_bits_are_stacked_and_batched_without_x64(run: Any) -> None:
+    def total(f: Any) -> Any:
+        def of(x: Any) -> Any:
+            x, squares = jax.lax.scan(lambda x, _: ((y := jax.checkpoint(f)(x)), (y**2).sum()), x, None, length=4)
+            return (x * jnp.arange(5.0)).sum() + squares.sum()
+
+        return of
+
+    with jax.enable_x64(False):
+        xs = jnp.asarray(np.random.default_rng(0).standard_normal((3, 5)), jnp.float32)
+        f = total(rlx.to_jax(lambda x: np.sort(np.sin(x.astype("float64") * 1.3)) * 2.0, run=run))
+        g = total(lambda x: jnp.sort(jnp.sin(x * 1.3)) * 2)
+        close(jax.jit(jax.vmap(jax.grad(f)))(xs), jax.vmap(jax.grad(g))(xs), 1e-4)
+        close(jax.vmap(jax.grad(f))(xs), jax.grad(lambda xs: jax.vmap(f)(xs).sum())(xs), 1e-6)
+
+
+@BOTH
+def test_loops_inside_of_the_function(run: Any) -> None:
+    def ours(w: Any, xs: Any) -> Any:
+        return rlx.scan(lambda c, x: (np.tanh(c @ w + x), c), np.zeros(4), xs)[1].sum()
+
+    def theirs(w: Any, xs: Any) -> Any:
+        return jax.lax.scan(lambda c, x: (jnp.tanh(c @ w + x), c), jnp.zeros(4), xs)[1].sum()
+
+    @rlx.to_jax(run=run)
+    def grown(x: Any, limit: Any) -> Any:
+        return rlx.while_loop(lambda x: x.sum() < limit, lambda x: x * 1.5, x, max_iterations=50)
+
+    rng = np.random.default_rng(2)
+    w, xs = jnp.asarray(rng.standard_normal((4, 4))), jnp.asarray(rng.standard_normal((6, 4)))
+    f = rlx.to_jax(ours, run=run)
+    close(jax.hessian(f)(w, xs), jax.hessian(theirs)(w, xs), 1e-10)
+    many = jnp.stack([xs, -xs])
+    close(jax.vmap(jax.grad(f), (None, 0))(w, many), jax.vmap(jax.grad(theirs), (None, 0))(w, many), 1e-10)
+    close(jax.grad(lambda x: grown(x, 50.0).sum())(jnp.ones(3)), jnp.full(3, 1.5**7))
+
+
+@BOTH
 def test_half_floats_complex_numbers_integers_and_truth(run: Any) -> None:
     z = jnp.asarray([1 + 2j, 0.3 - 1j])
     f, g = rlx.to_jax(lambda z: z * z * np.exp(z), run=run), lambda z: z * z * jnp.exp(z)
