@@ -143,13 +143,17 @@ class JaxProgram:
         linear = Linear(partial(self.tangents, wanted), backward, halves.order, len(self.inputs))
         return Split(forward, linear, halves.residuals)
 
+    def inlined(self, *operands: Any) -> list[Any]:
+        """The results of the graph, in a function of this package that is traced."""
+        builder: Any = builder_of(operands)
+        given = {one.name: builder.constant(x) for one, x in zip(self.inputs, operands, strict=True)}
+        return list(builder.inline(self.graph, **given, **{name: builder.constant(x) for name, x in self.held.items()}))
+
     def _function(self) -> Callable[..., Any]:
         """The graph as a function that is traced."""
 
         def function(*operands: Any) -> Any:
-            builder: Any = builder_of(operands)
-            given = {one.name: x for one, x in zip(self.inputs, operands, strict=True)}
-            return builder.inline(self.graph, **given, **{name: builder.constant(x) for name, x in self.held.items()})
+            return self.inlined(*operands)
 
         function.__name__ = self.graph.name
         return function
