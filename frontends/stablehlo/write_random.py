@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from xdsl.dialects.builtin import i32
 
+from xdsl_rlx.dialects.mir import index as indexing
 from xdsl_rlx.dialects.mir import random as random_numbers
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
@@ -49,3 +50,33 @@ def _bits(op: Any, b: MirBuilder) -> Sequence[Value]:
     four = b.concat([b.reshape(x, (*every, 1)) for x in words], len(every))
     flat = b.narrow(b.reshape(four, (*batch, 4 * blocks)), len(batch), 0, count)
     return [b.reshape(b.cast(flat, "i32"), shape)]
+
+
+@defined(random_numbers.DrawOp)
+def _draw(op: Any, b: MirBuilder) -> Sequence[Value]:
+    """The first id whose cumulative probability exceeds the quantile, in double precision."""
+    logits = b.value(op.logits)
+    last, count = logits.rank - 1, logits.shape[-1]
+    scaled = b.cast(logits, "f64") / max(op.temperature.value.data, 1e-6)
+    k, top_p = op.top_k.value.data, op.top_p.value.data
+    if 0 < k < count:
+        least = b.gather(logits, b.narrow(b.topk(logits, k), last, k - 1, 1), last, last)
+        scaled = b.where(b.ge(logits, least), scaled, -inf)
+    largest = b.reduce_max(scaled, -1, True)
+    # of infinite logits, the difference is NaN
+    weights = b.where(b.eq(scaled, largest), 1.0, b.exp(scaled - largest))
+    if top_p < 1:
+        order = b.topk(weights, count)
+        sums = b.cumsum(b.gather(weights, order, last, last))
+        most = b.concat([b.zeros_like(b.narrow(sums, last, 0, 1)), b.narrow(sums, last, 0, count - 1)], last)
+        enough = b.lt(most, top_p * b.narrow(sums, last, count - 1, 1))
+        back = b.op(indexing.TopkOp, order.ssa, count, True)
+        weights = weights * b.gather(b.cast(enough, "f64"), back, last, last)
+    sums = b.cumsum(weights)
+    bound = b.reshape(b.value(op.u), (*logits.shape[:-1], 1)) * b.narrow(sums, last, count - 1, 1)
+    there = b.gt(weights, 0.0)
+    # where rounding leaves none above the quantile, the last id that has a probability
+    score = b.where(b.gt(sums, bound), b.cast(2 * count - b.iota(count), "i64"), b.iota(count))
+    found = b.topk(b.where(there, score, -1), 1)
+    wrong = b.reduce_max(b.cast(b.ne(logits, logits), "i64"), -1, True)
+    return [b.reshape(b.where(b.gt(wrong, 0), 0, found), logits.shape[:-1])]

@@ -3,7 +3,6 @@
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir import debug, distributions, factor, quant, quant_int, special
-from xdsl_rlx.dialects.mir import random as random_numbers
 from xdsl_rlx.frontends.stablehlo import (
     write_elements,
     write_linalg,
@@ -26,7 +25,6 @@ _SERIES = "StableHLO has no such function; compute it with rlx.compile"
 _REASONS: dict[type[Operation], str] = {
     debug.DebugPrintOp: "a StableHLO module cannot print; remove rlx.debug.print",
     quant.DequantizeWeightsOp: _PACKED,
-    random_numbers.DrawOp: "StableHLO has no draw from filtered logits; sample with rlx.compile",
     factor.EighOp: _ITERATIVE,
     special.ErfcxOp: _SERIES,
     distributions.GammaSlopeOp: _SERIES,
