@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.frontends.aten.imported_module import ImportedModule, from_torch
     from xdsl_rlx.frontends.hosts.to_jax import to_jax
     from xdsl_rlx.frontends.hosts.to_torch import to_torch
+    from xdsl_rlx.frontends.jaxpr.imported import Imported, from_jax
     from xdsl_rlx.frontends.shared.errors import FrontendError
     from xdsl_rlx.frontends.stablehlo.write import to_stablehlo
     from xdsl_rlx.indexing import (
@@ -112,6 +113,7 @@ __all__ = [
     "Graph",
     "GraphError",
     "GraphModule",
+    "Imported",
     "ImportedModule",
     "Jacobians",
     "NanError",
@@ -149,6 +151,7 @@ __all__ = [
     "fit",
     "flatnonzero",
     "fori_loop",
+    "from_jax",
     "from_torch",
     "fusion_report",
     "grad",
@@ -309,7 +312,9 @@ _HOMES = {
 
 _FRONTENDS = {
     "FrontendError": "xdsl_rlx.frontends.shared.errors",
+    "Imported": "xdsl_rlx.frontends.jaxpr.imported",
     "ImportedModule": "xdsl_rlx.frontends.aten.imported_module",
+    "from_jax": "xdsl_rlx.frontends.jaxpr.imported",
     "from_torch": "xdsl_rlx.frontends.aten.imported_module",
     "to_jax": "xdsl_rlx.frontends.hosts.to_jax",
     "to_stablehlo": "xdsl_rlx.frontends.stablehlo.write",

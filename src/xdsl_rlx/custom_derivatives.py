@@ -185,6 +185,8 @@ class _WithRules(ABC):
             raise GraphTypeError(f"{self._what}: expected a function, got {shown(fun)}")
         self.fun = fun
         self.nested = NESTED
+        self.recurs_as: Any = self
+        """What stands for the function where its rules call it again; a front end makes objects of one function."""
         self.nondiff_argnums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
         update_wrapper(self, fun)
 
@@ -224,7 +226,7 @@ class _WithRules(ABC):
         values: tuple[Any, ...],
         arguments: Callable[[Sequence[Value]], list[Any]],
     ) -> Any:
-        active = [one for one in _rules.get() if one.owner is self]
+        active = [one for one in _rules.get() if one.owner.recurs_as == self.recurs_as]
         leaves = tuple(flatten(values)[0])
         for one in active:
             alike = len(one.given) == len(leaves) and all(map(_same, one.given, leaves))

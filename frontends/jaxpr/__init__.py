@@ -1,0 +1,1 @@
+"""Functions of JAX, read as jaxprs: a row for each primitive."""

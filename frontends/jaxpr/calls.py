@@ -1,0 +1,73 @@
+"""Rows of calls: functions in functions, with the derivative rules that they have."""
+
+# Objects of jax, which is not installed everywhere, and operands of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl_rlx.frontends.jaxpr.custom_rules import with_rules
+from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
+from xdsl_rlx.frontends.jaxpr.types import is_constant, traced
+from xdsl_rlx.solvers import custom_linear_solve
+from xdsl_rlx.tree_control import remat
+
+
+@ROWS.add("jit", "closed_call", "core_call", "call", "composite", "custom_vmap_call", "stage")
+def _call(c: Call, *xs: Any) -> Any:
+    params = c.params
+    return c.walk.run(
+        params["jaxpr"] if "jaxpr" in params else params["call_jaxpr" if "call_jaxpr" in params else "call"], xs
+    )
+
+
+@ROWS.add("remat2", "checkpoint", "remat_opt")
+def _remat(c: Call, *xs: Any) -> Any:
+    """Captures operands, so that what is constant stays so."""
+    from jax.extend.core import ClosedJaxpr
+
+    inner = c.params["jaxpr"]
+    jaxpr = inner if hasattr(inner, "consts") else ClosedJaxpr(inner, ())
+    if all(map(is_constant, xs)):
+        return c.walk.run(jaxpr, xs)
+    return list(remat(lambda: tuple(c.walk.run(jaxpr, xs)))())
+
+
+@ROWS.add("custom_jvp_call", "custom_vjp_call")
+def _custom(c: Call, *xs: Any) -> Any:
+    def build(*operands: Any) -> Any:
+        return c.walk.run(c.params["call_jaxpr"], operands)
+
+    if all(map(is_constant, xs)):
+        return build(*xs)
+    return with_rules(c, xs, build, by_jvp=c.eqn.primitive.name == "custom_jvp_call")
+
+
+@ROWS.add("custom_linear_solve", composite=True)
+def _custom_linear_solve(c: Call, *operands: Any) -> Any:
+    jaxprs, lengths = c.params["jaxprs"], c.params["const_lengths"]
+    names = ("matvec", "vecmat", "solve", "transpose_solve")
+    captured: dict[str, Any] = {}
+    start = 0
+    for name in names:
+        count = int(getattr(lengths, name))
+        captured[name] = operands[start : start + count]
+        start += count
+    b = tuple(traced(x) for x in operands[start:])
+
+    def run(name: str, xs: Any) -> Any:
+        return tuple(c.walk.run(getattr(jaxprs, name), [*captured[name], *xs]))
+
+    transposed = None
+    if jaxprs.transpose_solve is not None:
+        transposed = lambda _, g: run("transpose_solve", g)[: len(b)]  # noqa: E731
+    results = len(c.eqn.outvars)
+
+    def solve(_: Any, x: Any) -> Any:
+        found = run("solve", x)
+        return (found[: len(b)], found[len(b) :]) if results > len(b) else found
+
+    found = custom_linear_solve(lambda x: run("matvec", x), b, solve, transposed, False, has_aux=results > len(b))
+    return [*found[0], *found[1]] if results > len(b) else list(found)

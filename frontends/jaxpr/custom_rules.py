@@ -1,0 +1,151 @@
+"""Derivative rules of functions of JAX: JAX applies the rule while it traces, and the walk builds what it has traced.
+
+The equation is made a function again, of which `jax.jvp` or `jax.vjp` is traced. So both are in the terms of the table.
+"""
+
+# Objects of jax, which is not installed everywhere, and operands of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportMissingImports=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from xdsl_rlx.custom_derivatives import custom_jvp, custom_vjp
+from xdsl_rlx.frontends.jaxpr.rows import Call
+from xdsl_rlx.frontends.jaxpr.types import COMPLEXES, FLOATS, is_constant, stored_dtype, traced
+
+
+def with_rules(c: Call, xs: Sequence[Any], build: Callable[..., Sequence[Any]], by_jvp: bool = True) -> list[Any]:
+    """
+    The results of an equation, which `build` gives for its operands, with the derivatives that JAX has for it.
+
+    These are its tangents, or with `by_jvp` false its cotangents.
+    """
+    moving = [n for n, x in enumerate(xs) if not is_constant(x)]
+
+    def merged(some: Sequence[Any]) -> list[Any]:
+        found = list(xs)
+        for n, x in zip(moving, some, strict=True):
+            found[n] = x
+        return found
+
+    def function(*some: Any) -> tuple[Any, ...]:
+        return tuple(traced(x) for x in build(*merged(some)))
+
+    owner: Any = (custom_jvp if by_jvp else custom_vjp)(function)
+    owner.recurs_as = _identity(c)
+    floats = [n for n in moving if _is_float(c.eqn.invars[n].aval)]
+    outputs = [n for n, one in enumerate(c.eqn.outvars) if _is_float(one.aval)]
+    if not floats or not outputs:
+        return list(function(*(xs[n] for n in moving)))
+    if by_jvp:
+        owner.defjvp(_pushed(c, merged, moving, floats, outputs))
+    else:
+        owner.defvjp(*_pulled(c, owner, merged, moving, floats, outputs))
+    return list(owner(*(xs[n] for n in moving)))
+
+
+def _identity(c: Call) -> tuple[Any, ...]:
+    """What equations of one function have in common: its place in the source, and the types of its operands."""
+    debug = getattr(getattr(c.params.get("call_jaxpr"), "jaxpr", None), "debug_info", None)
+    return (c.eqn.primitive.name, str(getattr(debug, "func_src_info", None)), *(str(x.aval) for x in c.eqn.invars))
+
+
+def _is_float(aval: Any) -> bool:
+    return stored_dtype(aval) in (*FLOATS, *COMPLEXES) and str(aval.dtype) != "float0"
+
+
+def as_function(eqn: Any) -> Callable[..., list[Any]]:
+    """An equation as a function of arrays in the place of all its operands."""
+    from jax.extend import core
+
+    names = [one for one in dict.fromkeys(eqn.invars) if not hasattr(one, "val")]
+    jaxpr = core.Jaxpr((), names, eqn.outvars, [eqn], eqn.effects)
+    called = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
+
+    def function(*operands: Any) -> list[Any]:
+        given = {one: x for one, x in zip(eqn.invars, operands, strict=True) if not hasattr(one, "val")}
+        return called(*(given[one] for one in names))
+
+    return function
+
+
+def _types(variables: Sequence[Any]) -> list[Any]:
+    from jax import ShapeDtypeStruct
+
+    return [ShapeDtypeStruct(one.aval.shape, one.aval.dtype) for one in variables]
+
+
+def _zero(aval: Any) -> Any:
+    """The tangent of a value that has none, or a zero one."""
+    from jax import dtypes
+
+    return np.zeros(aval.shape, aval.dtype if _is_float(aval) else dtypes.float0)
+
+
+def _pushed(
+    c: Call, merged: Callable[..., list[Any]], moving: Sequence[int], floats: Sequence[int], outputs: Sequence[int]
+) -> Callable[..., Any]:
+    """The rule of forward mode."""
+    import jax
+
+    def rule() -> Any:
+        function, variables = as_function(c.eqn), c.eqn.invars
+
+        def both(primals: Sequence[Any], moved: Sequence[Any]) -> Any:
+            given = dict(zip(floats, moved, strict=True))
+            tangents = [given[n] if n in given else _zero(one.aval) for n, one in enumerate(variables)]
+            found, slopes = jax.jvp(function, list(primals), tangents)
+            return found, [slopes[n] for n in outputs]
+
+        return c.walk.trace(both, _types(variables), _types([variables[n] for n in floats]))
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        moved = [tangents[moving.index(n)] for n in floats]
+        results = c.walk.run(c.walk.kept(c.eqn, ("jvp", *floats), rule), [*merged(primals), *moved])
+        count = len(c.eqn.outvars)
+        slopes = dict(zip(outputs, results[count:], strict=True))
+        return tuple(results[:count]), tuple(slopes.get(n) for n in range(count))
+
+    return jvp
+
+
+def _pulled(
+    c: Call,
+    owner: Callable[..., Any],
+    merged: Callable[..., list[Any]],
+    moving: Sequence[int],
+    floats: Sequence[int],
+    outputs: Sequence[int],
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The two functions of a rule of reverse mode."""
+    import jax
+
+    def rule() -> Any:
+        function, variables = as_function(c.eqn), c.eqn.invars
+
+        def both(primals: Sequence[Any], cotangents: Sequence[Any]) -> Any:
+            def of_floats(*some: Any) -> list[Any]:
+                given = dict(zip(floats, some, strict=True))
+                found = function(*(given.get(n, x) for n, x in enumerate(primals)))
+                return [found[n] for n in outputs]
+
+            return jax.vjp(of_floats, *(primals[n] for n in floats))[1](list(cotangents))
+
+        return c.walk.trace(both, _types(variables), _types([c.eqn.outvars[n] for n in outputs]))
+
+    def fwd(*primals: Any) -> Any:
+        return owner(*primals), primals
+
+    def bwd(primals: Sequence[Any], cotangents: Sequence[Any]) -> Any:
+        found = c.walk.run(
+            c.walk.kept(c.eqn, ("vjp", *floats), rule), [*merged(primals), *(cotangents[n] for n in outputs)]
+        )
+        given = dict(zip(floats, found, strict=True))
+        return tuple(given.get(n) for n in moving)
+
+    return fwd, bwd

@@ -1,0 +1,134 @@
+"""Rows of random keys and numbers, which are those of JAX bit by bit: a key is its words, a u32 array."""
+
+# Objects of jax, which is not installed everywhere, and operands of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from xdsl_rlx.frontends.jaxpr import private
+from xdsl_rlx.frontends.jaxpr.custom_rules import with_rules
+from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
+from xdsl_rlx.frontends.jaxpr.types import is_constant, like, stored_shape
+from xdsl_rlx.op_functions import function
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = 0x1BD11BDA
+
+
+@ROWS.add("threefry2x32", composite=True)
+def threefry2x32(c: Call, first: Any, second: Any, x: Any, y: Any) -> Any:
+    """The 20 rounds of Threefry 2x32 (Salmon et al., 2011, Parallel random numbers: as easy as 1, 2, 3)."""
+    keys = (first, second, first ^ second ^ like(_PARITY, "u32"))
+    x, y = x + first, y + second
+    for number in range(5):
+        for rotation in _ROTATIONS[number % 2]:
+            x = x + y
+            y = x ^ ((y << like(rotation, "u32")) | (y >> like(32 - rotation, "u32")))
+        x = x + keys[(number + 1) % 3]
+        y = y + (keys[(number + 2) % 3] + like(number + 1, "u32"))
+    return [np.broadcast_to(x, c.shape), np.broadcast_to(y, c.shape)]
+
+
+@ROWS.add("iota_2x32_shape", composite=True)
+def _iota_2x32_shape(c: Call) -> Any:
+    """The upper and lower halves of the numbers of all elements."""
+    size = int(np.prod(c.shape))
+    if size < 1 << 16:
+        count = np.arange(size, dtype=np.uint32).reshape(c.shape)
+        return [np.zeros(c.shape, np.uint32), count]
+    numbers = function("iota")((size,), 0, "i64").reshape(c.shape)
+    upper = np.zeros(c.shape, np.uint32) if size <= 1 << 32 else (numbers >> 32).astype(np.uint32)
+    return [upper, numbers.astype(np.uint32)]
+
+
+@ROWS.add("random_wrap", "random_unwrap", "random_clone")
+def _same_words(c: Call, key: Any) -> Any:
+    return key
+
+
+def _run(c: Call, build: Callable[..., Any], variables: Sequence[Any], xs: Sequence[Any]) -> list[Any]:
+    """What a function of JAX, of words of keys and other arrays, gives."""
+    import jax
+
+    types = [jax.ShapeDtypeStruct(stored_shape(one.aval), _dtype(one.aval)) for one in variables]
+    jaxpr = c.walk.kept(c.eqn, ("generator",), lambda: c.walk.trace(build, *types))
+    return c.walk.run(jaxpr, xs)
+
+
+def _dtype(aval: Any) -> Any:
+    return np.uint32 if str(aval.dtype).startswith("key<") else aval.dtype
+
+
+def _over(count: int, build: Callable[..., Any]) -> Callable[..., Any]:
+    import jax
+
+    for _ in range(count):
+        build = jax.vmap(build)
+    return build
+
+
+@ROWS.add("random_seed", composite=True)
+def _random_seed(c: Call, seeds: Any) -> Any:
+    generator = private.generator(c.eqn.outvars[0].aval)
+    return _run(c, _over(np.ndim(seeds), generator.seed), c.eqn.invars, [seeds])
+
+
+@ROWS.add("random_bits", composite=True)
+def _random_bits(c: Call, keys: Any) -> Any:
+    aval = c.eqn.invars[0].aval
+    generator, width, shape = private.generator(aval), c.params["bit_width"], c.params["shape"]
+    build = _over(len(aval.shape), lambda key: generator.random_bits(key, width, shape))
+    return _run(c, build, c.eqn.invars, [keys])
+
+
+@ROWS.add("random_split", composite=True)
+def _random_split(c: Call, keys: Any) -> Any:
+    aval = c.eqn.invars[0].aval
+    generator, shape = private.generator(aval), c.params["shape"]
+    return _run(c, _over(len(aval.shape), lambda key: generator.split(key, shape)), c.eqn.invars, [keys])
+
+
+@ROWS.add("random_fold_in", composite=True)
+def _random_fold_in(c: Call, keys: Any, numbers: Any) -> Any:
+    import jax.numpy as jnp
+
+    ours, theirs = (one.aval for one in c.eqn.invars)
+    generator, words = private.generator(ours), stored_shape(ours)[len(ours.shape) :]
+    shape = np.broadcast_shapes(ours.shape, theirs.shape)
+
+    def build(keys: Any, numbers: Any) -> Any:
+        every = jnp.broadcast_to(keys, (*shape, *words))
+        return _over(len(shape), generator.fold_in)(every, jnp.broadcast_to(numbers, shape))
+
+    return _run(c, build, c.eqn.invars, [keys, numbers])
+
+
+@ROWS.add("random_gamma", composite=True)
+def _random_gamma(c: Call, keys: Any, alpha: Any) -> Any:
+    import jax
+
+    key_type = c.eqn.invars[0].aval.dtype
+    log_space = bool(c.params["log_space"])
+
+    def build(*operands: Any) -> list[Any]:
+        types = [jax.ShapeDtypeStruct(one.aval.shape, one.aval.dtype) for one in c.eqn.invars]
+        jaxpr = c.walk.kept(
+            c.eqn,
+            ("samples", str(key_type)),
+            lambda: c.walk.trace(lambda key, alpha: private.gamma_samples(key, alpha, log_space), *types),
+        )
+        return c.walk.run(jaxpr, operands)
+
+    return build(keys, alpha) if is_constant(alpha) else with_rules(c, (keys, alpha), build)
+
+
+ROWS.refuse(
+    "its state is hidden in the run, so its results cannot be had again; use jax.random",
+    "rng_uniform",
+)

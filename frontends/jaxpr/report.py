@@ -1,0 +1,39 @@
+"""What became of the primitives of a program: `Imported.report`."""
+
+# Objects of jax, which is not installed everywhere.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl_rlx.frontends.jaxpr import walk
+
+
+@dataclass(frozen=True)
+class Report:
+    """How often each primitive of a program occurs, by the way in which it is translated."""
+
+    exact: Mapping[str, int]
+    """Primitives that are one operation of mir, or two."""
+    composite: Mapping[str, int]
+    """Primitives that are several operations."""
+    rules: Mapping[str, int]
+    """Functions that keep a derivative rule of their own, by name."""
+
+    @classmethod
+    def of(cls, jaxpr: Any) -> Report:
+        """That of a closed jaxpr."""
+        fired = walk.fired(jaxpr.jaxpr).most_common()
+
+        def by(status: str) -> dict[str, int]:
+            return {name: count for (name, one), count in fired if one == status}
+
+        return cls(by("exact"), by("composite"), dict(walk.rules(jaxpr.jaxpr).most_common()))
+
+    def __str__(self) -> str:
+        parts = (("exact", self.exact), ("composite", self.composite), ("derivative rules", self.rules))
+        lines = [f"{title}: {', '.join(f'{name} x{n}' for name, n in part.items())}" for title, part in parts if part]
+        return "\n".join(lines)

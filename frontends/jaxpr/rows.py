@@ -1,0 +1,124 @@
+"""The table of JAX's primitives: rows are added by the modules of the families, and found by the walk."""
+
+# Objects of jax, which is not installed everywhere.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+from xdsl_rlx.frontends.aten.rows import Status
+from xdsl_rlx.frontends.jaxpr.types import stored_dtype, stored_shape
+
+BuildT = TypeVar("BuildT", bound=Callable[..., Any])
+
+
+class Walker(Protocol):
+    """What rows of calls and loops need of the walk."""
+
+    def run(self, jaxpr: Any, operands: Sequence[Any]) -> list[Any]:
+        """The results of a jaxpr that is closed, for these operands."""
+        ...
+
+    def trace(self, function: Callable[..., Any], *example: Any) -> Any:
+        """A function of JAX as a jaxpr, with its element types as they are."""
+        ...
+
+    def kept(self, eqn: Any, what: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What is made of an equation, once."""
+        ...
+
+
+@dataclass(frozen=True)
+class Call:
+    """An equation: what the builder of a row knows beside the operands."""
+
+    eqn: Any
+    walk: Walker
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """The parameters of the primitive."""
+        return self.eqn.params
+
+    @cached_property
+    def dtypes(self) -> tuple[str, ...]:
+        """Element types of the results, as mir keeps them."""
+        return tuple(stored_dtype(one.aval) for one in self.eqn.outvars)
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shapes of the results."""
+        return tuple(stored_shape(one.aval) for one in self.eqn.outvars)
+
+    @property
+    def dtype(self) -> str:
+        """The element type of the first result."""
+        return self.dtypes[0]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the first result."""
+        return self.shapes[0]
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Element types of the operands, as JAX names them."""
+        return tuple(str(one.aval.dtype) for one in self.eqn.invars)
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """Element types of the results, as JAX names them."""
+        return tuple(str(one.aval.dtype) for one in self.eqn.outvars)
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one primitive is translated: `build(call, *operands)` returns its result, or a sequence of several."""
+
+    name: str
+    build: Callable[..., Any] | None
+    status: Status
+    reason: str = ""
+
+
+class Rows:
+    """Rows by the name of the primitive."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, Row] = {}
+
+    def add(self, *names: str, composite: bool = False) -> Callable[[BuildT], BuildT]:
+        """Decorator that adds a row for each of these primitives."""
+        status = Status.COMPOSITE if composite else Status.EXACT
+
+        def decorate(build: BuildT) -> BuildT:
+            for name in names:
+                self._insert(Row(name, build, status))
+            return build
+
+        return decorate
+
+    def refuse(self, reason: str, *names: str) -> None:
+        """Add rows for primitives that are not translated, and say why."""
+        for name in names:
+            self._insert(Row(name, None, Status.REFUSED, reason))
+
+    def _insert(self, row: Row) -> None:
+        assert row.name not in self._rows, f"two rows for {row.name}"
+        self._rows[row.name] = row
+
+    def get(self, name: str) -> Row | None:
+        """The row of a primitive, if there is one."""
+        return self._rows.get(name)
+
+    def all(self) -> Sequence[Row]:
+        """All rows, by name."""
+        return [self._rows[name] for name in sorted(self._rows)]
+
+
+ROWS = Rows()
+"""The rows of all families; `frontends/jaxpr/table.py` imports these."""
