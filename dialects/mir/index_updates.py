@@ -368,7 +368,7 @@ class _Place:
             count = prod(indices)
             values = b.reshape(values, (*flat.shape[:target], count, *rest))
             static = None if self.static is None else self.static.reshape(-1)
-            after = _scattered(b, kind, flat, values, b.reshape(self.at, (count,)), static, target)
+            after = scattered(b, kind, flat, values, b.reshape(self.at, (count,)), static, target)
         if self.axes:
             after = b.reshape(after, self._moved_shape)
             after = b.moveaxis(after, tuple(range(target, target + len(self.axes))), self.axes)
@@ -422,7 +422,7 @@ def _placed(before: Value, after: Value, axis: int, positions: range) -> Value:
     return b.where(b.reshape(b.constant(mask), (extent, *(1,) * (before.rank - axis - 1))), spread, before)
 
 
-def _scattered(
+def scattered(
     b: MirBuilder,
     kind: str,
     flat: Value,
@@ -430,8 +430,13 @@ def _scattered(
     at: Value,
     static: np.ndarray[Any, Any] | None,
     axis: int,
+    unique: bool = False,
 ) -> Value:
-    """Updates along an axis at positions from 0 to its extent, where those at the extent are dropped."""
+    """
+    Updates along an axis at positions from 0 to its extent, where those at the extent are dropped.
+
+    With `unique`, no two positions are equal, except for those that are dropped.
+    """
     extent, count = flat.shape[axis], at.shape[0]
     if not extent or not count:
         return flat
@@ -445,13 +450,19 @@ def _scattered(
             found = segment_extreme(b, b.moveaxis(values, axis, 0), at, extent, smallest=kind == "min")
             return _combined(kind, flat, b.moveaxis(found, 0, axis))
         case _:
-            return _last_set(b, flat, values, at, static, axis)
+            return _last_set(b, flat, values, at, static, axis, unique)
 
 
 def _last_set(
-    b: MirBuilder, flat: Value, values: Value, at: Value, static: np.ndarray[Any, Any] | None, axis: int
+    b: MirBuilder,
+    flat: Value,
+    values: Value,
+    at: Value,
+    static: np.ndarray[Any, Any] | None,
+    axis: int,
+    unique: bool = False,
 ) -> Value:
-    """Each element of the axis, or the last update of it."""
+    """Each element of the axis, or the last update of it; with `unique`, there is at most one."""
     import numpy as np
 
     extent, count = flat.shape[axis], at.shape[0]
@@ -462,6 +473,10 @@ def _last_set(
         winner, touched = b.constant(numbers[:extent]), b.constant(mask[:extent])
     elif count == 1:
         winner, touched = b.constant(np.zeros(extent, np.int64)), b.constant(np.arange(extent)) == at
+    elif unique:
+        numbers = b.constant(np.arange(1, count + 1))
+        found = b.narrow(b.scatter_add(numbers, at, extent + 1), 0, 0, extent)
+        winner, touched = b.max(found - 1, 0), found > 0
     else:
         order = b.argsort(at)
         ordered = b.gather(at, order)

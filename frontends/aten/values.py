@@ -15,63 +15,31 @@ from typing import Any
 
 import numpy as np
 
-from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir.value import Value
-from xdsl_rlx.dialects.shapes import DTYPES
-from xdsl_rlx.op_functions import function
-
-_CATEGORIES = (
-    ("i1",),
-    ("u8", "i8", "i16", "i32", "i64", "u16", "u32", "u64"),
-    ("f16", "bf16", "f32", "f64"),
-    ("c64", "c128"),
+from xdsl_rlx.frontends.shared.values import (
+    cast,
+    category,
+    dtype_of,
+    is_floating,
+    is_tensor,
+    numpy_dtype,
+    traced,
 )
+
+__all__ = [
+    "alike",
+    "axes_of",
+    "cast",
+    "category",
+    "dtype_of",
+    "is_floating",
+    "is_tensor",
+    "numpy_dtype",
+    "promoted",
+    "traced",
+]
+
 _WIDTHS = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "c64": 4, "c128": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
 _NUMBERS = {bool: 0, int: 1, float: 2, complex: 3}
-
-
-def dtype_of(x: Any) -> str:
-    """The name of the element type of a tensor, whether traced or constant."""
-    if isinstance(x, Value):
-        return str(x.dtype)
-    return str(constants.NAMED[constants.element_type(np.asarray(x).dtype)])
-
-
-def is_tensor(x: Any) -> bool:
-    """Whether an argument is a tensor."""
-    return isinstance(x, Value | np.ndarray | np.generic)
-
-
-def category(dtype: str) -> int:
-    """0 for booleans, 1 for integers, 2 for floating-point and 3 for complex types."""
-    return next(number for number, names in enumerate(_CATEGORIES) if dtype in names)
-
-
-def is_floating(x: Any) -> bool:
-    """Whether the elements are floating-point numbers."""
-    return category(dtype_of(x)) == 2
-
-
-def cast(x: Any, dtype: str) -> Any:
-    """The tensor or number with another element type; float to integer truncates, to booleans compares with 0."""
-    if isinstance(x, Value):
-        if x.dtype == dtype:
-            return x
-        if dtype == "i1":
-            return x != 0
-        if category(dtype_of(x)) == 3 and category(dtype) < 3:
-            x = x.real
-        return x.astype(numpy_dtype(dtype))
-    array = np.asarray(x)
-    target = numpy_dtype(dtype)
-    if np.iscomplexobj(array) and category(dtype) < 3:
-        array = np.real(array)
-    return array.astype(target)
-
-
-def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """NumPy's type of an element type."""
-    return constants.NAMED[DTYPES[dtype]].dtype
 
 
 def promoted(floating: str, *xs: Any) -> str:
@@ -124,11 +92,6 @@ def alike(floating: str, *xs: Any) -> tuple[list[Any], str]:
     """The tensors and numbers cast to the element type that PyTorch computes them in, and that type."""
     dtype = promoted(floating, *xs)
     return [cast(x, dtype) for x in xs], dtype
-
-
-def traced(x: Any) -> Any:
-    """The tensor as a value of the graph that is traced, if it is a constant."""
-    return x if isinstance(x, Value) else function("constant")(np.asarray(x))
 
 
 def axes_of(dim: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:

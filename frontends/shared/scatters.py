@@ -1,0 +1,171 @@
+"""XLA's scatter: updates of windows at positions that are traced or constant, with its dimension numbers."""
+
+# Tensors are traced or constant.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from xdsl_rlx.dialects.mir.index_updates import scattered
+from xdsl_rlx.frontends.shared.gathers import (
+    CLIP_MODES,
+    batch_in_front,
+    clamped,
+    flat_positions,
+    in_range,
+    starts_of,
+    transposed_to,
+)
+from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, shape_of, traced
+
+KINDS = ("set", "add", "sub", "mul", "min", "max")
+"""What an update does to the element that it meets; of several updates in `set`, the last wins."""
+
+_NAMES = {"mul": "multiply"}
+_OF_BOOLEANS = {"add": "max", "mul": "min"}
+
+
+@dataclass(frozen=True)
+class ScatterDims:
+    """Dimension numbers of a scatter; names are those of `jax.lax.ScatterDimensionNumbers`."""
+
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
+    index_vector_dim: int | None = None
+    """None is the last dimension; the rank of the indices is an implicit dimension of extent 1 behind them."""
+
+
+def scatter(
+    operand: Any,
+    indices: Any,
+    updates: Any,
+    dims: ScatterDims,
+    kind: str,
+    mode: str = "drop",
+    unique: bool = False,
+) -> Any:
+    """
+    Return `operand` with windows at `indices` updated by `updates`, as `jax.lax.scatter` and its relatives.
+
+    `kind` is one of `KINDS`. A window that is not wholly in range is dropped, or moved into the range with mode "clip".
+    With `unique`, no element is updated twice.
+    """
+    dtype = dtype_of(operand)
+    if 0 in (*shape_of(updates), *shape_of(operand)):
+        return operand
+    if dtype == "i1" and kind != "set":
+        kind = _OF_BOOLEANS.get(kind, kind)
+        return cast(scatter(cast(operand, "i8"), indices, cast(updates, "i8"), dims, kind, mode, unique), "i1")
+    if kind == "sub":
+        kind, updates = "add", -traced(updates)
+    return _Scatter(dims, operand, indices, updates).built(_NAMES.get(kind, kind), mode, unique)
+
+
+class _Scatter:
+    """One scatter: its window sizes, and the order of axes in which it is built."""
+
+    def __init__(self, dims: ScatterDims, operand: Any, indices: Any, updates: Any):
+        self.dims, self.operand, self.updates = dims, operand, updates
+        self.starts, self.vector = starts_of(indices, dims.index_vector_dim)
+        self.batch = tuple(n for axis, n in enumerate(shape_of(indices)) if axis != self.vector)
+        self.shape = shape_of(operand)
+        dropped = {*dims.inserted_window_dims, *dims.operand_batching_dims}
+        windows = iter(axis for axis in range(len(self.shape)) if axis not in dropped)
+        batches = iter(range(len(self.batch)))
+        self.labels: list[tuple[str, int]] = [
+            ("axis", next(windows)) if n in dims.update_window_dims else ("batch", next(batches))
+            for n in range(np.ndim(updates))
+        ]
+        by_axis = {
+            n: extent for (kind, n), extent in zip(self.labels, shape_of(updates), strict=True) if kind == "axis"
+        }
+        self.sizes = tuple(by_axis.get(axis, 1) for axis in range(len(self.shape)))
+
+    def built(self, kind: str, mode: str, unique: bool) -> Any:
+        """The operand with its updates."""
+        dims, sizes, shape = self.dims, self.sizes, self.shape
+        batching = list(dims.operand_batching_dims)
+        starts, order = batch_in_front(self.starts, len(self.batch), dims.scatter_indices_batching_dims, self.vector)
+        by_axis = dict(zip(dims.scatter_dims_to_operand_dims, starts, strict=True))
+        batch = tuple(self.batch[n] for n in order)
+        indexed = [axis for axis in range(len(shape)) if axis not in batching and sizes[axis] < shape[axis]]
+        indexed = indexed or [axis for axis in by_axis][:1] or [len(shape) - 1] * (len(shape) > len(batching))
+        rest = [axis for axis in range(len(shape)) if axis not in indexed and axis not in batching]
+        front = [axis for axis in rest if not batching and axis < min(indexed)]
+        back = [axis for axis in rest if axis not in front]
+        at, valid = self._positions(by_axis, indexed, batch, len(batching), mode)
+        extent = prod(shape[axis] for axis in (*batching, *indexed))
+        at = at if valid is None else np.where(valid, at, np.int64(extent))
+        moved = [*front, *batching, *indexed, *back]
+        lead, tail = [shape[axis] for axis in front], [shape[axis] for axis in back]
+        flat = np.reshape(transposed_to(self.operand, range(len(shape)), moved), (*lead, extent, *tail))
+        at = np.reshape(at, (-1,))
+        values = np.reshape(self._updates(front, order, indexed, back), (*lead, shape_of(at)[0], *tail))
+        table = traced(flat)
+        found = scattered(
+            table.b,
+            kind,
+            table,
+            traced(cast(values, dtype_of(flat))),
+            traced(at),
+            np.asarray(at) if is_constant(at) else None,
+            len(front),
+            unique or self._is_one(batch),
+        )
+        found = np.reshape(found, tuple(shape[axis] for axis in moved))
+        return transposed_to(found, moved, range(len(shape)))
+
+    @staticmethod
+    def _is_one(batch: tuple[int, ...]) -> bool:
+        """Whether there is one window, so that no element is updated twice."""
+        return prod(batch) == 1
+
+    def _positions(
+        self, by_axis: dict[int, Any], indexed: list[int], batch: tuple[int, ...], batching: int, mode: str
+    ) -> tuple[Any, Any]:
+        """The positions `[batch.., window..]` in all batches and the axes that are indexed; those that are in range."""
+        sizes, shape = self.sizes, self.shape
+        windows = [sizes[axis] for axis in indexed]
+        extents = [shape[axis] for axis in indexed]
+        valid: Any = None
+        if mode not in CLIP_MODES:
+            axes = list(by_axis)
+            valid = in_range(
+                [by_axis[axis] for axis in axes], [sizes[axis] for axis in axes], [shape[axis] for axis in axes]
+            )
+            if is_constant(valid) and np.all(valid):
+                valid = None
+        zero = np.zeros((1,) * len(batch), np.int64)
+        inside = [clamped(by_axis.get(axis, zero), sizes[axis], shape[axis]) for axis in indexed]
+        at = flat_positions(inside, windows, extents)
+        wide = tuple(n for n in windows if n != 1)
+        if at is None:
+            at = zero
+        lead = np.reshape(np.arange(prod(batch[:batching]), dtype=np.int64), (*batch[:batching],))
+        if batching:
+            ones = (1,) * (len(batch) - batching + len(wide))
+            at = at + np.reshape(lead * np.int64(prod(extents)), (*batch[:batching], *ones))
+        whole = (*batch, *wide)
+        at = at if shape_of(at) == whole else np.broadcast_to(at, whole)
+        if valid is None:
+            return at, None
+        valid = np.reshape(valid, (*shape_of(valid), *(1,) * len(wide)))
+        return at, np.broadcast_to(valid, whole)
+
+    def _updates(self, front: list[int], order: list[int], indexed: list[int], back: list[int]) -> Any:
+        """The updates `[front.., batch.., window.., back..]`."""
+        wanted: list[tuple[str, int]] = [
+            *(("axis", axis) for axis in front),
+            *(("batch", n) for n in order),
+            *(("axis", axis) for axis in indexed),
+            *(("axis", axis) for axis in back),
+        ]
+        return transposed_to(self.updates, self.labels, [label for label in wanted if label in self.labels])
