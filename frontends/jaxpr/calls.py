@@ -10,7 +10,7 @@ from typing import Any
 
 from xdsl_rlx.frontends.jaxpr.custom_rules import with_rules
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
-from xdsl_rlx.frontends.jaxpr.types import is_constant, traced
+from xdsl_rlx.frontends.shared.values import is_constant, traced
 from xdsl_rlx.solvers import custom_linear_solve
 from xdsl_rlx.tree_control import remat
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
-from xdsl_rlx.frontends.jaxpr.types import is_constant, numpy_dtype, stored_shape, traced
+from xdsl_rlx.frontends.jaxpr.types import stored_shape
+from xdsl_rlx.frontends.shared.values import is_constant, numpy_dtype, traced
 from xdsl_rlx.tree_control import scan, switch, while_loop
 
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from xdsl_rlx.custom_derivatives import custom_jvp, custom_vjp
 from xdsl_rlx.frontends.jaxpr.rows import Call
-from xdsl_rlx.frontends.jaxpr.types import COMPLEXES, FLOATS, is_constant, stored_dtype, traced
+from xdsl_rlx.frontends.jaxpr.types import COMPLEXES, FLOATS, stored_dtype
+from xdsl_rlx.frontends.shared.values import is_constant, traced
 
 
 def with_rules(c: Call, xs: Sequence[Any], build: Callable[..., Sequence[Any]], by_jvp: bool = True) -> list[Any]:

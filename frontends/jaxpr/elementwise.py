@@ -13,7 +13,9 @@ import numpy as np
 
 from xdsl_rlx import special
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
-from xdsl_rlx.frontends.jaxpr.types import AS_SIGNED, COMPLEXES, FLOATS, dtype_of, is_constant, like, traced
+from xdsl_rlx.frontends.jaxpr.types import AS_SIGNED, COMPLEXES, FLOATS, like
+from xdsl_rlx.frontends.shared import numbers
+from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, traced
 from xdsl_rlx.op_functions import function
 
 _UNARY: dict[str, Callable[[Any], Any]] = {
@@ -111,7 +113,7 @@ def _total_order(c: Call, x: Any, y: Any) -> Any:
 def _rank(x: Any) -> Any:
     """Integers in the total order of floats: the bits, of which those of negative numbers run backwards."""
     bits = {"f16": "i16", "bf16": "i16", "f32": "i32", "f64": "i64"}[dtype_of(x)]
-    whole = function("bitcast_convert_type")(traced(x), bits)
+    whole = numbers.bitcast(x, bits)
     return np.where(whole < 0, whole ^ like((1 << (int(bits[1:]) - 1)) - 1, bits), whole)
 
 
@@ -146,15 +148,10 @@ def _rounding(c: Call, x: Any) -> Any:
     return getattr(np, c.eqn.primitive.name)(x)
 
 
-@ROWS.add("round")
+@ROWS.add("round", composite=True)
 def _round(c: Call, x: Any) -> Any:
-    """The derivative of rounding is 0 here, and 1 in mir."""
-    if str(c.params["rounding_method"]).endswith("TO_NEAREST_EVEN"):
-        return np.round(x) if is_constant(x) else function("stop_gradient")(np.round(x))
-    # ties go away from zero: the next smaller number than a half does not become 1
-    half = like(0.5, dtype_of(x))
-    whole = np.trunc(x)
-    return whole + np.where(np.abs(x - whole) >= half, np.sign(x), like(0, dtype_of(x)))
+    even = str(c.params["rounding_method"]).endswith("TO_NEAREST_EVEN")
+    return numbers.round_to_even(x) if even else numbers.round_away(x)
 
 
 @ROWS.add("is_finite")
@@ -166,9 +163,7 @@ def _is_finite(c: Call, x: Any) -> Any:
 def _mul(c: Call, x: Any, y: Any) -> Any:
     if c.dtype == "i1":
         return x & y
-    if c.dtype != dtype_of(x):
-        x, y = (x.astype(c.dtype) for x in (traced(x), traced(y)))
-    return x * y
+    return cast(x, c.dtype) * cast(y, c.dtype)
 
 
 @ROWS.add("max", "min")
@@ -185,33 +180,12 @@ def _extreme(c: Call, x: Any, y: Any) -> Any:
 
 @ROWS.add("div", composite=True)
 def _div(c: Call, x: Any, y: Any) -> Any:
-    """Division of integers cuts; XLA gives -1 for a division by 0, and the least number for its division by -1."""
-    dtype = c.dtype
-    if dtype[0] not in "iu":
-        return x / y
-    one, none = like(1, dtype), like(0, dtype)
-    if dtype[0] == "u":
-        whole = x // np.where(y == none, one, y)
-        return np.where(y == none, none - one, whole)
-    safe = np.where((y == none) | (y == -one), one, y)
-    down = x // safe
-    whole = down + ((down * safe != x) & ((x < none) != (safe < none))).astype(down.dtype)
-    return np.where(y == none, -one, np.where(y == -one, -x, whole))
+    return numbers.truncating_divide(x, y) if c.dtype[0] in "iu" else x / y
 
 
 @ROWS.add("rem", composite=True)
 def _rem(c: Call, x: Any, y: Any) -> Any:
-    """The sign of a remainder is that of the dividend; of a division of integers by 0, the dividend remains."""
-    dtype = c.dtype
-    if dtype in FLOATS:
-        return np.fmod(x, y)
-    one, none = like(1, dtype), like(0, dtype)
-    if dtype[0] == "u":
-        return np.where(y == none, x, x % np.where(y == none, one, y))
-    safe = np.where((y == none) | (y == -one), one, y)
-    found = x % safe
-    found = np.where((found != none) & ((x < none) != (found < none)), found - safe, found)
-    return np.where(y == none, x, np.where(y == -one, none, found))
+    return numbers.remainder(x, y)
 
 
 @ROWS.add("pow")
@@ -219,7 +193,7 @@ def _pow(c: Call, x: Any, y: Any) -> Any:
     if dtype_of(y) != c.dtype and dtype_of(y)[0] in "iu":
         if is_constant(y) and np.ndim(y) == 0:
             return _power(x, int(y))
-        y = y.astype(traced(x).dtype)
+        y = cast(y, c.dtype)
     return x**y
 
 
@@ -236,14 +210,7 @@ def _power(x: Any, exponent: int) -> Any:
 
 @ROWS.add("clamp", composite=True)
 def _clamp(c: Call, least: Any, x: Any, most: Any) -> Any:
-    """The cotangent goes to `x` strictly between the bounds, to a bound strictly beyond it, and to nobody at it."""
-    if c.dtype not in FLOATS:
-        return np.minimum(np.maximum(x, least), most)
-    low, high = least, most
-    at_bound = function("stop_gradient")(traced(x)) if not is_constant(x) else x
-    outside = np.where(low > x, low, at_bound)
-    outside = np.where(high < np.maximum(low, x), high, outside)
-    return np.where((x > low) & (x < high), x, outside)
+    return numbers.clamp(least, x, most)
 
 
 @ROWS.add("select_n")

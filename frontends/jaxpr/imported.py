@@ -25,7 +25,8 @@ from xdsl_rlx.frontends.jaxpr.report import Report
 from xdsl_rlx.frontends.jaxpr.types import is_key, stored, stored_dtype, stored_shape
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.shared.needed import jax_module
-from xdsl_rlx.static_keys import is_array_like, is_static_leaf, static_key
+from xdsl_rlx.frontends.shared.values import cast
+from xdsl_rlx.static_keys import is_static_leaf, static_key
 from xdsl_rlx.tracing import PLAIN, builder_of
 
 assert table.ROWS
@@ -141,7 +142,7 @@ class Imported:
             parameters = []
         found: list[str] = []
         for path in places:
-            kind, first, *rest = tuple[Any, ...](path)
+            kind, first, rest = path[0], path[1], path[2:]
             position = getattr(first, "idx", None)
             if getattr(kind, "idx", 0) == 1 or position is None:
                 name = str(getattr(first, "key", first))
@@ -227,14 +228,11 @@ def _leaf(leaf: Any) -> _Leaf:
         return _Leaf(str(leaf.dtype), tuple(leaf.shape))
     if is_static_leaf(leaf):
         return _Leaf("", static=static_key(leaf, "an argument"))
-    dtype, shape = getattr(leaf, "dtype", None), getattr(leaf, "shape", None)
-    if dtype is None or shape is None or not is_array_like(leaf):
-        array = None if dtype is not None else read_array(leaf)
-        if array is None and (dtype is None or shape is None):
-            raise FrontendError(f"from_jax: expected arrays, numbers, texts and functions as leaves, got {shown(leaf)}")
-        dtype, shape = (dtype, shape) if array is None else (array.dtype, array.shape)
+    array = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "shape") else read_array(leaf)
+    if array is None:
+        raise FrontendError(f"from_jax: expected arrays, numbers, texts and functions as leaves, got {shown(leaf)}")
     weak = bool(getattr(leaf, "weak_type", False))
-    return _Leaf(str(dtype), tuple(int(n) for n in shape), weak)
+    return _Leaf(str(array.dtype), tuple(int(n) for n in array.shape), weak)
 
 
 def is_key_array(leaf: Any) -> bool:
@@ -271,7 +269,7 @@ def _operand(leaf: Any, aval: Any) -> Any:
         array = np.asarray(read_array(leaf) if not isinstance(leaf, bool | int | float | complex) else leaf)
         return stored(array.astype(np.dtype(aval.dtype), copy=False)).reshape(shape)
     value = Value(leaf.ssa, leaf.b)
-    return value if value.dtype == dtype else value.astype(walk.numpy_dtype(dtype))
+    return cast(value, dtype)
 
 
 def _restored(x: Any, aval: Any) -> Any:

@@ -14,7 +14,8 @@ import numpy as np
 from xdsl_rlx.frontends.jaxpr import private
 from xdsl_rlx.frontends.jaxpr.custom_rules import with_rules
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
-from xdsl_rlx.frontends.jaxpr.types import is_constant, like, stored_shape
+from xdsl_rlx.frontends.jaxpr.types import like, stored_shape
+from xdsl_rlx.frontends.shared.values import is_constant
 from xdsl_rlx.op_functions import function
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
-from xdsl_rlx.frontends.jaxpr.types import dtype_of, is_constant, like, numpy_dtype, traced
+from xdsl_rlx.frontends.jaxpr.types import like
+from xdsl_rlx.frontends.shared import numbers
+from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, numpy_dtype, traced
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.tree_control import associative_scan
 
@@ -102,9 +104,8 @@ for _name, _of in {
 def _arg_extreme(c: Call, x: Any) -> Any:
     """The first of the extreme elements; NaN is the extreme one."""
     (axis,) = _axes(c)
-    if dtype_of(x) == "i1":
-        x = x.astype(numpy_dtype("u8"))
-    return (np.argmax if c.eqn.primitive.name == "argmax" else np.argmin)(x, axis)
+    x = cast(x, "u8") if dtype_of(x) == "i1" else x
+    return getattr(numbers, c.eqn.primitive.name)(x, axis, c.dtype)
 
 
 def _running(c: Call, x: Any, of: Callable[[Any, int], Any]) -> Any:
@@ -146,18 +147,28 @@ def _dot_general(c: Call, x: Any, y: Any) -> Any:
     (left, right), (left_batch, right_batch) = (
         tuple(tuple(int(axis) for axis in axes) for axes in pair) for pair in c.params["dimension_numbers"]
     )
-    dtype = numpy_dtype(c.dtype)
-    x, y = (traced(one) for one in (x, y))
-    if dtype_of(x) != c.dtype or dtype_of(y) != c.dtype:
-        x, y = x.astype(dtype), y.astype(dtype)
-    return function("dot_general")(x, y, left, right, left_batch, right_batch)
+    contracting, batch = (left, right), (left_batch, right_batch)
+    return numbers.dot_general(x, y, contracting, batch, c.dtype)
 
 
 @ROWS.add("top_k", composite=True)
 def _top_k(c: Call, x: Any) -> Any:
     """The greatest elements with their positions, the first of equal ones first; NaN is the greatest."""
     axis, count = int(c.params.get("axis", -1)) % np.ndim(x), int(c.params["k"])
-    x = traced(x)
+    return _greatest(traced(x), axis, count)
+
+
+@ROWS.add("approx_top_k", composite=True)
+def _approx_top_k(c: Call, x: Any) -> Any:
+    """Exactly."""
+    axis, count = int(c.params["reduction_dimension"]) % np.ndim(x), int(c.params["k"])
+    if c.params["is_max_k"]:
+        return _greatest(traced(x), axis, count)
+    values, places = _greatest(-traced(x), axis, count)
+    return [-values, places]
+
+
+def _greatest(x: Any, axis: int, count: int) -> list[Any]:
     down = np.flip(np.argsort(np.flip(x, axis), axis, stable=True), axis)
     places = x.shape[axis] - 1 - down
     places = places[(*(slice(None),) * axis, slice(0, count))]

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
-from xdsl_rlx.frontends.jaxpr.types import MOST_FOLDED, is_constant, like, numpy_dtype, traced
+from xdsl_rlx.frontends.jaxpr.types import MOST_FOLDED, like
+from xdsl_rlx.frontends.shared.values import is_constant, numpy_dtype, traced
 from xdsl_rlx.op_functions import function
 
 

@@ -1,6 +1,27 @@
 """All rows: importing this module fills the table."""
 
-from xdsl_rlx.frontends.jaxpr import bits, calls, control, elementwise, random_numbers, reductions, shapes
+from xdsl_rlx.frontends.jaxpr import (
+    bits,
+    calls,
+    control,
+    elementwise,
+    indexing,
+    linalg,
+    random_numbers,
+    reductions,
+    shapes,
+)
 from xdsl_rlx.frontends.jaxpr.rows import ROWS
 
-__all__ = ["ROWS", "bits", "calls", "control", "elementwise", "random_numbers", "reductions", "shapes"]
+__all__ = [
+    "ROWS",
+    "bits",
+    "calls",
+    "control",
+    "elementwise",
+    "indexing",
+    "linalg",
+    "random_numbers",
+    "reductions",
+    "shapes",
+]

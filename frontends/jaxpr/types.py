@@ -9,10 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir.value import Value
-from xdsl_rlx.dialects.shapes import DTYPES
-from xdsl_rlx.op_functions import function
+from xdsl_rlx.frontends.shared.values import numpy_dtype
 
 STORED = {
     "bool": "i1",
@@ -95,38 +92,11 @@ def unsupported(aval: Any) -> str | None:
     return None
 
 
-def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """NumPy's type of an element type of mir."""
-    return constants.NAMED[DTYPES[dtype]].dtype
-
-
-def dtype_of(x: Any) -> str:
-    """The name of the element type of an operand, whether traced or constant."""
-    return str(x.dtype) if isinstance(x, Value) else str(constants.NAMED[constants.element_type(x.dtype)])
-
-
 def stored(array: Any) -> np.ndarray[Any, Any]:
     """An array of JAX or NumPy as the NumPy array that is kept for it; unsigned types without a counterpart as bits."""
     found = np.asarray(array)
     name = str(found.dtype)
     return found.view(numpy_dtype(STORED[name])) if name in AS_SIGNED else found
-
-
-def is_constant(x: Any) -> bool:
-    """Whether an operand is known while tracing."""
-    return not isinstance(x, Value)
-
-
-def traced(x: Any) -> Value:
-    """An operand as a value of the graph."""
-    return x if isinstance(x, Value) else function("constant")(np.asarray(x))
-
-
-def plain_cast(x: Any, dtype: str) -> Any:
-    """An operand in another element type of mir, of numbers that it has: no saturation."""
-    if dtype_of(x) == dtype:
-        return x
-    return x.astype(numpy_dtype(dtype))
 
 
 def like(x: Any, dtype: str) -> Any:

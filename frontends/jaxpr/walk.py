@@ -21,17 +21,13 @@ from xdsl_rlx.frontends.jaxpr.types import (
     AS_SIGNED,
     MOST_FOLDED,
     SEES_SIGN,
-    dtype_of,
-    is_constant,
-    numpy_dtype,
-    plain_cast,
     stored,
     stored_dtype,
     stored_shape,
-    traced,
     unsupported,
 )
 from xdsl_rlx.frontends.shared.errors import FrontendError, Missing, missing_ops
+from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, numpy_dtype, traced
 from xdsl_rlx.tracing import builder_of
 
 
@@ -178,7 +174,7 @@ def _typed(x: Any, aval: Any) -> Any:
     dtype, shape = stored_dtype(aval), stored_shape(aval)
     x = x if hasattr(x, "dtype") else np.asarray(x)
     if dtype_of(x) != dtype:
-        x = plain_cast(x, dtype)
+        x = cast(x, dtype)
     assert tuple(x.shape) == shape, f"expected shape {shape}, got {x.shape}"
     return x
 
