@@ -15,7 +15,7 @@ from xdsl_rlx.solvers import custom_linear_solve
 from xdsl_rlx.tree_control import remat
 
 
-@ROWS.add("jit", "closed_call", "core_call", "call", "composite", "custom_vmap_call", "stage")
+@ROWS.add("jit", "closed_call", "call", "composite", "custom_vmap_call", "stage")
 def _call(c: Call, *xs: Any) -> Any:
     params = c.params
     return c.walk.run(
@@ -23,7 +23,7 @@ def _call(c: Call, *xs: Any) -> Any:
     )
 
 
-@ROWS.add("remat2", "checkpoint", "remat_opt")
+@ROWS.add("remat2")
 def _remat(c: Call, *xs: Any) -> Any:
     """Captures operands, so that what is constant stays so."""
     from jax.extend.core import ClosedJaxpr
@@ -43,6 +43,21 @@ def _custom(c: Call, *xs: Any) -> Any:
     if all(map(is_constant, xs)):
         return build(*xs)
     return with_rules(c, xs, build, by_jvp=c.eqn.primitive.name == "custom_jvp_call")
+
+
+@ROWS.add("remat_opt")
+def _remat_opt(c: Call, *xs: Any) -> Any:
+    return c.walk.run(c.params["fwd_jaxpr"], xs)
+
+
+@ROWS.add("linear_call")
+def _linear_call(c: Call, *xs: Any) -> Any:
+    """A linear function with the function that is its transpose."""
+
+    def build(*operands: Any) -> Any:
+        return c.walk.run(c.params["callee"], operands)
+
+    return build(*xs) if all(map(is_constant, xs)) else with_rules(c, xs, build, by_jvp=False)
 
 
 @ROWS.add("custom_linear_solve", composite=True)

@@ -64,7 +64,7 @@ def as_function(eqn: Any) -> Callable[..., list[Any]]:
     """An equation as a function of arrays in the place of all its operands."""
     from jax.extend import core
 
-    names = [one for one in dict.fromkeys(eqn.invars) if not hasattr(one, "val")]
+    names = list(dict.fromkeys(one for one in eqn.invars if not hasattr(one, "val")))
     jaxpr = core.Jaxpr((), names, eqn.outvars, [eqn], eqn.effects)
     called = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
-from xdsl_rlx.frontends.jaxpr.types import like
+from xdsl_rlx.frontends.jaxpr.types import like, wider
 from xdsl_rlx.frontends.shared.convolutions import ConvDims, ConvWindows, convolution
 from xdsl_rlx.frontends.shared.gathers import GatherDims, gather
 from xdsl_rlx.frontends.shared.scatters import ScatterDims, scatter
@@ -86,7 +86,7 @@ def _scatter_apply(c: Call, operand: Any, indices: Any, updates: Any, dims: Scat
     times = traced(scatter(np.zeros(x.shape, np.int32), indices, ones, dims, "add", mode))
 
     def applied(done: Any, x: Any) -> Any:
-        return np.where(times > done, c.walk.run(body, [x, x])[0], x)
+        return np.where(times > done, c.walk.map(c.eqn, body, [x])[0], x)
 
     if c.params["unique_indices"]:
         return applied(np.int32(0), x)
@@ -134,7 +134,7 @@ def _conv_general_dilated(c: Call, lhs: Any, rhs: Any) -> Any:
         _integers(params["rhs_dilation"]),
     )
     groups, batches = int(params["feature_group_count"]), int(params["batch_group_count"])
-    return convolution(lhs, rhs, dims, windows, groups, batches, dtype=c.dtype)
+    return convolution(lhs, rhs, dims, windows, groups, batches, dtype=wider(c.given, c.dtype))
 
 
 def _windows(c: Call) -> Windows:
@@ -201,7 +201,7 @@ def _reduce_window_by(c: Call, *operands: Any) -> Any:
         return reduce_window(operands[0], operands[1], kind, _windows(c))
 
     def combine(xs: Sequence[Any], ys: Sequence[Any]) -> Sequence[Any]:
-        return c.walk.run(_closed(body, c.params.get("consts", ())), [*xs, *ys])
+        return c.walk.map(c.eqn, _closed(body, c.params.get("consts", ())), [*xs, *ys])
 
     return reduce_window_by(operands[:count], operands[count:], combine, _windows(c))
 
@@ -218,7 +218,7 @@ def _reduce(c: Call, *operands: Any) -> Any:
     xs = [np.reshape(np.transpose(traced(x), (*axes, *rest)), (size, *shape)) for x in xs]
 
     def combine(some: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-        return c.walk.run(body, [*some, *others])
+        return c.walk.map(c.eqn, body, [*some, *others])
 
     while size > 1:
         half = size // 2

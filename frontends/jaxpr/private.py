@@ -9,13 +9,20 @@ from importlib import import_module
 from typing import Any
 
 
-def location(eqn: Any) -> str:
-    """Return the place in the user's source that an equation is from: file, line and function."""
+def location(eqn: Any, *around: Any) -> str:
+    """
+    Return the place in the user's source that an equation is from: file, line and function.
+
+    An equation of a function of JAX's own library is from where that is called, by one of the equations `around` it.
+    """
     try:
         summarize: Any = import_module("jax._src.source_info_util").summarize
-        return str(summarize(eqn.source_info)).replace(" (", ", in ").removesuffix(")")
-    except (ImportError, AttributeError):
+    except ImportError:
         return "an unknown location"
+    for one in (eqn, *reversed(around)):
+        if text := str(summarize(one.source_info)):
+            return text.replace(" (", ", in ").removesuffix(")")
+    return "an unknown location"
 
 
 def scope(eqn: Any) -> str:

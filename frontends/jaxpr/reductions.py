@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
-from xdsl_rlx.frontends.jaxpr.types import like
+from xdsl_rlx.frontends.jaxpr.types import like, wider
 from xdsl_rlx.frontends.shared import numbers
 from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, numpy_dtype, traced
 from xdsl_rlx.op_functions import function
@@ -148,7 +148,7 @@ def _dot_general(c: Call, x: Any, y: Any) -> Any:
         tuple(tuple(int(axis) for axis in axes) for axes in pair) for pair in c.params["dimension_numbers"]
     )
     contracting, batch = (left, right), (left_batch, right_batch)
-    return numbers.dot_general(x, y, contracting, batch, c.dtype)
+    return numbers.dot_general(x, y, contracting, batch, wider(c.given, c.dtype))
 
 
 @ROWS.add("top_k", composite=True)

@@ -27,6 +27,10 @@ class Walker(Protocol):
         """A function of JAX as a jaxpr, with its element types as they are."""
         ...
 
+    def map(self, eqn: Any, jaxpr: Any, operands: Sequence[Any]) -> list[Any]:
+        """The results of a closed jaxpr of numbers for the elements of arrays of one shape."""
+        ...
+
     def kept(self, eqn: Any, what: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """What is made of an equation, once."""
         ...

@@ -9,6 +9,7 @@ from xdsl_rlx.frontends.jaxpr import (
     linalg,
     random_numbers,
     reductions,
+    refused,
     shapes,
 )
 from xdsl_rlx.frontends.jaxpr.rows import ROWS
@@ -23,5 +24,6 @@ __all__ = [
     "linalg",
     "random_numbers",
     "reductions",
+    "refused",
     "shapes",
 ]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -102,3 +103,8 @@ def stored(array: Any) -> np.ndarray[Any, Any]:
 def like(x: Any, dtype: str) -> Any:
     """A Python number as a constant without axes, of an element type of mir."""
     return np.asarray(x, numpy_dtype(dtype))
+
+
+def wider(given: Sequence[str], dtype: str) -> str:
+    """The widest element type of operands, by JAX's names, and of a result: products are summed in it."""
+    return max((dtype, *(STORED[name] for name in given)), key=lambda one: numpy_dtype(one).itemsize)

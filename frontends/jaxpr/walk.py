@@ -48,12 +48,12 @@ _BODIES_ARE_READ_BY_ROWS = frozenset(
 )  # fmt: skip
 
 
-def equations(jaxpr: Any) -> Iterator[Any]:
-    """The equations of a jaxpr, and those of all jaxprs in it."""
+def equations(jaxpr: Any, *around: Any) -> Iterator[tuple[Any, ...]]:
+    """The equations of a jaxpr, and those of all jaxprs in it; each with those around it, the outermost first."""
     for eqn in jaxpr.eqns:
-        yield eqn
+        yield (*around, eqn)
         for inner in inner_jaxprs(eqn):
-            yield from equations(inner)
+            yield from equations(inner, *around, eqn)
 
 
 def _reason(eqn: Any) -> str | None:
@@ -76,18 +76,21 @@ def missing(jaxpr: Any) -> list[Missing]:
     """Return the primitives of a jaxpr that cannot be translated, with counts and first locations."""
     counts: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], str] = {}
-    for eqn in equations(jaxpr):
+    for *around, eqn in equations(jaxpr):
         if (reason := _reason(eqn)) is not None:
             key = (eqn.primitive.name, reason)
             counts[key] += 1
-            first.setdefault(key, private.location(eqn))
+            first.setdefault(key, private.location(eqn, *around))
     return [Missing(name, count, first[name, reason], reason) for (name, reason), count in counts.most_common()]
 
 
 def fired(jaxpr: Any) -> Counter[tuple[str, str]]:
     """Return how often each row is used for a jaxpr, by primitive and status."""
-    rows = [ROWS.get(eqn.primitive.name) for eqn in equations(jaxpr)]
+    rows = [ROWS.get(eqn.primitive.name) for *_, eqn in equations(jaxpr)]
     return Counter((row.name, row.status.value) for row in rows if row is not None)
+
+
+_WITH_RULES = ("custom_jvp_call", "custom_vjp_call", "custom_linear_solve", "linear_call")
 
 
 def rules(jaxpr: Any) -> Counter[str]:
@@ -113,6 +116,8 @@ class Walk:
         """With `x64`, derivative rules are traced with 64-bit types."""
         self.x64 = x64
         self._kept: dict[tuple[Any, ...], Any] = {}
+        self._around: list[Any] = []
+        """The equations whose jaxprs are being walked, the outermost first."""
 
     def trace(self, function: Callable[..., Any], *example: Any) -> Any:
         """A function of JAX as a closed jaxpr; FrontendError for primitives without a row."""
@@ -129,6 +134,18 @@ class Walk:
     def run(self, jaxpr: Any, operands: Sequence[Any]) -> list[Any]:
         """Build a closed jaxpr for these operands, which are values and NumPy arrays; return its results."""
         return self._built(jaxpr.jaxpr, [stored(one) for one in jaxpr.consts], operands)
+
+    def map(self, eqn: Any, jaxpr: Any, operands: Sequence[Any]) -> list[Any]:
+        """The results of a closed jaxpr of numbers for the elements of arrays of one shape."""
+        import jax
+        from jax.extend.core import jaxpr_as_fun
+
+        shape = tuple(np.shape(operands[0]))
+        size = int(np.prod(shape))
+        types = [jax.ShapeDtypeStruct((size,), one.aval.dtype) for one in jaxpr.jaxpr.invars]
+        many = self.kept(eqn, ("map", size), lambda: self.trace(jax.vmap(jaxpr_as_fun(jaxpr)), *types))
+        found = self.run(many, [np.reshape(x, (size,)) for x in operands])
+        return [np.reshape(x, shape) for x in found]
 
     def _built(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
@@ -150,6 +167,7 @@ class Walk:
         assert row is not None and row.build is not None, f"{eqn.primitive.name} has no row"
         if operands and all(map(is_constant, operands)) and _bytes(eqn) > MOST_FOLDED:
             operands = [traced(one) for one in operands]
+        self._around.append(eqn)
         try:
             with self._part(eqn), np.errstate(all="ignore"):
                 found = row.build(Call(eqn, self), *operands)
@@ -158,7 +176,7 @@ class Walk:
         except FrontendError:
             raise
         except (ValueError, TypeError) as error:
-            place = private.location(eqn)
+            place = private.location(eqn, *self._around)
             raise FrontendError(
                 f"{row.name}, at {place}: {error}", [Missing(row.name, 1, place, str(error))]
             ) from error
