@@ -97,9 +97,9 @@ class _Scatter:
         by_axis = dict(zip(dims.scatter_dims_to_operand_dims, starts, strict=True))
         batch = tuple(self.batch[n] for n in order)
         indexed = [axis for axis in range(len(shape)) if axis not in batching and sizes[axis] < shape[axis]]
-        indexed = indexed or [axis for axis in by_axis][:1] or [len(shape) - 1] * (len(shape) > len(batching))
+        indexed = indexed or list(by_axis)[:1]
         rest = [axis for axis in range(len(shape)) if axis not in indexed and axis not in batching]
-        front = [axis for axis in rest if not batching and axis < min(indexed)]
+        front = [axis for axis in rest if not batching and axis < min(indexed, default=0)]
         back = [axis for axis in rest if axis not in front]
         at, valid = self._positions(by_axis, indexed, batch, len(batching), mode)
         extent = prod(shape[axis] for axis in (*batching, *indexed))

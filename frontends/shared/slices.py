@@ -19,8 +19,8 @@ def dynamic_slice(operand: Any, starts: Sequence[Any], sizes: Sequence[int]) -> 
     """
     Return the slice of `sizes` elements that begins at `starts`, an integer for each axis.
 
-    Starts are clamped so that the slice is in range; unlike those of `jax.lax.dynamic_slice`, negative ones do not count
-    from the end.
+    Starts are clamped so that the slice is in range. Unlike those of `jax.lax.dynamic_slice`, negative ones do not
+    count from the end.
     """
     for axis, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         extent = shape_of(operand)[axis]
@@ -37,7 +37,7 @@ def dynamic_slice(operand: Any, starts: Sequence[Any], sizes: Sequence[int]) -> 
 
 
 def dynamic_update_slice(operand: Any, update: Any, starts: Sequence[Any]) -> Any:
-    """Return `operand` with the slice that begins at `starts` replaced by `update`; starts are those of `dynamic_slice`."""
+    """Return `operand` with the slice that begins at `starts` replaced by `update`; see `dynamic_slice`."""
     sizes, extents = shape_of(update), shape_of(operand)
     if 0 in sizes:
         return operand
@@ -71,9 +71,9 @@ def _with(shape: Sequence[int], axis: int, extent: int) -> tuple[int, ...]:
 
 def pad(operand: Any, value: Any, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Any:
     """
-    Return `operand` with `interior` copies of `value` between neighbours, `low` in front and `high` behind, as `lax.pad`.
+    Return `operand` with `interior` copies of `value` between neighbours, `low` in front and `high` behind.
 
-    Negative amounts remove elements.
+    Negative amounts of `low` and `high` remove elements, as in `jax.lax.pad`.
     """
     extents, widths = shape_of(operand), list(zip(low, high, strict=True))
     between = [max(n - 1, 0) * step for n, step in zip(extents, interior, strict=True)]
@@ -83,9 +83,7 @@ def pad(operand: Any, value: Any, low: Sequence[int], high: Sequence[int], inter
     dtype = dtype_of(operand)
     # no element is left of an axis of which one side removes all, and to which the other one adds
     gone = any(
-        n + more + min(before, 0) <= 0
-        or n + more + min(after, 0) <= 0
-        or n + more + min(before, 0) + min(after, 0) <= 0
+        n + more + min(before, 0) + min(after, 0) <= 0
         for n, more, (before, after) in zip(extents, between, widths, strict=True)
     )
     if gone:

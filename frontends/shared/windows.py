@@ -214,9 +214,9 @@ def reduce_window_by(
     windows: Windows,
 ) -> list[Any]:
     """
-    Return the reduction of each window by any function of two lists of tensors; FrontendError beyond `LARGEST` elements.
+    Return the reduction of each window by any function of two lists of tensors, which have the shape of the result.
 
-    `combine` takes and returns tensors of the shape of the result.
+    FrontendError for windows of more than `LARGEST` elements.
     """
     if (elements := prod(windows.sizes)) > LARGEST:
         raise FrontendError(
