@@ -61,8 +61,11 @@ def read_array(x: object) -> "np.ndarray[Any, Any] | None":
         return cast("np.ndarray[Any, Any]", x)
     kind = type(x)
     try:
-        if str(getattr(x, "dtype", "")) == "torch.bfloat16":
+        dtype = str(getattr(x, "dtype", ""))
+        if dtype == "torch.bfloat16":
             return _bfloat16(x)
+        if dtype.startswith("key<"):
+            return _words_of_keys(x)
         # memory maps, matrices and other subclasses become arrays here
         by_numpy = isinstance(x, _BUFFERS) or any(hasattr(x, name) for name in _READ_BY_NUMPY)
         return np.asarray(x) if by_numpy else np.from_dlpack(cast("Any", x))
@@ -80,6 +83,15 @@ def _bfloat16(x: Any) -> "np.ndarray[Any, Any]":
 
     integers: np.ndarray[Any, Any] = x.view(sys.modules["torch"].int16).numpy()
     return integers.view(ml_dtypes.bfloat16)
+
+
+def _words_of_keys(x: Any) -> "np.ndarray[Any, Any]":
+    """The u32 array that random keys of JAX are; functions of `jax.random` take it in their place."""
+    import sys
+
+    import numpy as np
+
+    return np.asarray(sys.modules["jax"].random.key_data(x))
 
 
 def holds_numbers(dtype: "np.dtype[Any]") -> bool:

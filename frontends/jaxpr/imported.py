@@ -97,7 +97,7 @@ class Imported:
     def __call__(self, *args: Tree, **kwargs: Tree) -> Tree:
         """Return the results of the function, in trees of JAX's structure."""
         leaves, tree, signature = self._flattened(args, kwargs)
-        if builder_of(leaves) is not None:
+        if builder_of([leaf for leaf in leaves if isinstance(leaf, Value)]) is not None:
             return self._built(leaves, tree, signature)
         program = self._program(leaves, tree, signature)
         key = tree, signature

@@ -95,7 +95,8 @@ _WITH_RULES = ("custom_jvp_call", "custom_vjp_call", "custom_linear_solve", "lin
 
 def rules(jaxpr: Any) -> Counter[str]:
     """Return how often each function with a derivative rule of its own is called, by name."""
-    return Counter(private.name_of_custom(eqn) for eqn in equations(jaxpr) if eqn.primitive.name.startswith("custom_"))
+    every = [eqn for *_, eqn in equations(jaxpr)]
+    return Counter(private.name_of_custom(eqn) for eqn in every if eqn.primitive.name in _WITH_RULES)
 
 
 def traced_jaxpr(function: Callable[..., Any], example: Sequence[Any], x64: bool, name: str) -> tuple[Any, Any]:

@@ -128,11 +128,11 @@ def is_array_like(value: object) -> bool:
 
 
 def is_plain_object(value: object) -> bool:
-    """Whether a value is an instance of a class written in Python, other than this package, described by attributes."""
+    """Whether a value is an instance of a class written in Python, not of this package, described by attributes."""
     kind = type(value)
     heap = bool(kind.__flags__ & _HEAP_TYPE)
     own = hasattr(value, "__dict__") or any("__slots__" in vars(one) for one in kind.__mro__)
-    if not heap or not own or kind.__module__.partition(".")[0] in ("xdsl_rlx", "xdsl"):
+    if not heap or not own or kind.__module__.partition(".")[0] in ("xdsl_rlx", "xdsl", "jax", "jaxlib"):
         return False
     return not isinstance(value, _NO_OBJECTS) and not is_array_like(value)
 

@@ -24,6 +24,7 @@ import optree
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.value import Value
+from xdsl_rlx.jax_nodes import children_in_jax, is_node_of_jax
 from xdsl_rlx.static_keys import Key, Static, attributes_of, is_array_like, is_plain_object, static_key
 
 __all__ = ["Spec", "Tree", "flatten", "map", "names", "paths", "ravel", "unflatten"]
@@ -47,11 +48,14 @@ def flatten(tree: Tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[l
         except RecursionError:
             raise GraphTypeError("expected a tree without cycles, nested at most 1000 deep") from None
         one_of = {type(leaf): leaf for leaf in leaves if is_leaf is None or not is_leaf(leaf)}
-        unknown = [kind for kind, leaf in one_of.items() if kind not in _registered and _is_container(leaf)]
+        unknown = {kind: leaf for kind, leaf in one_of.items() if kind not in _registered and _is_container(leaf)}
         if not unknown:
             return leaves, spec
-        for kind in unknown:
-            _register(kind)
+        for kind, leaf in unknown.items():
+            if is_node_of_jax(leaf):
+                _register_node_of_jax(kind)
+            else:
+                _register(kind)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -264,7 +268,7 @@ def _read_one(
 
 _MOST_LINES = 10_000
 
-_Parts: TypeAlias = tuple[tuple[Any, ...], "_Rest", tuple[str, ...]]
+_Parts: TypeAlias = tuple[tuple[Any, ...], Any, tuple[str, ...]]
 
 _registered: dict[type[Any], Callable[[Any], _Parts]] = {}
 """How objects of the classes that optree was told of are decomposed; as in optree, a class stays there."""
@@ -318,6 +322,13 @@ def _register(kind: type[Any]) -> None:
 
     _registered[kind] = taken_apart
     optree.register_pytree_node(kind, taken_apart, _composed, namespace=NAMESPACE, path_entry_type=optree.GetAttrEntry)
+
+
+def _register_node_of_jax(kind: type[Any]) -> None:
+    """Have instances of a class be the nodes that they are for JAX, such as modules of Flax and Equinox."""
+    _registered[kind] = children_in_jax
+    register: Any = optree.register_pytree_node
+    register(kind, children_in_jax, lambda spec, children: spec.unflatten(children), namespace=NAMESPACE)
 
 
 def _decomposed(one: Any, as_declared: dict[str, bool]) -> _Parts:
