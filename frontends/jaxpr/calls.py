@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xdsl_rlx import debug
 from xdsl_rlx.frontends.jaxpr.custom_rules import with_rules
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
 from xdsl_rlx.frontends.shared.values import is_constant, traced
@@ -15,12 +16,10 @@ from xdsl_rlx.solvers import custom_linear_solve
 from xdsl_rlx.tree_control import remat
 
 
-@ROWS.add("jit", "closed_call", "call", "composite", "custom_vmap_call", "stage")
+@ROWS.add("jit", "closed_call", "call", "composite", "custom_vmap_call")
 def _call(c: Call, *xs: Any) -> Any:
-    params = c.params
-    return c.walk.run(
-        params["jaxpr"] if "jaxpr" in params else params["call_jaxpr" if "call_jaxpr" in params else "call"], xs
-    )
+    name = next(name for name in ("jaxpr", "call_jaxpr", "call") if name in c.params)
+    return c.walk.run(c.params[name], xs)
 
 
 @ROWS.add("remat2")
@@ -43,6 +42,15 @@ def _custom(c: Call, *xs: Any) -> Any:
     if all(map(is_constant, xs)):
         return build(*xs)
     return with_rules(c, xs, build, by_jvp=c.eqn.primitive.name == "custom_jvp_call")
+
+
+@ROWS.add("debug_print")
+def _debug_print(c: Call, *xs: Any) -> Any:
+    if c.params["static_args"] or not c.params["has_placeholders"]:
+        raise ValueError("only arrays are printed; put other arguments into the text")
+    args, kwargs = c.params["in_tree"].unflatten(xs)
+    debug.print(c.params["fmt"], *args, **kwargs)
+    return []
 
 
 @ROWS.add("remat_opt")
@@ -84,5 +92,9 @@ def _custom_linear_solve(c: Call, *operands: Any) -> Any:
         found = run("solve", x)
         return (found[: len(b)], found[len(b) :]) if results > len(b) else found
 
-    found = custom_linear_solve(lambda x: run("matvec", x), b, solve, transposed, False, has_aux=results > len(b))
+    # JAX takes the function itself for its transpose where it is said to be symmetric
+    symmetric = jaxprs.vecmat is jaxprs.matvec
+    found = custom_linear_solve(
+        lambda x: run("matvec", x), b, solve, None if symmetric else transposed, symmetric, has_aux=results > len(b)
+    )
     return [*found[0], *found[1]] if results > len(b) else list(found)

@@ -150,7 +150,7 @@ def _rounding(c: Call, x: Any) -> Any:
 
 @ROWS.add("round", composite=True)
 def _round(c: Call, x: Any) -> Any:
-    even = str(c.params["rounding_method"]).endswith("TO_NEAREST_EVEN")
+    even = c.params["rounding_method"].name == "TO_NEAREST_EVEN"
     return numbers.round_to_even(x) if even else numbers.round_away(x)
 
 
@@ -180,12 +180,33 @@ def _extreme(c: Call, x: Any, y: Any) -> Any:
 
 @ROWS.add("div", composite=True)
 def _div(c: Call, x: Any, y: Any) -> Any:
+    if c.made[0] in AS_SIGNED:
+        return _unsigned_division(c, x, y)[0]
     return numbers.truncating_divide(x, y) if c.dtype[0] in "iu" else x / y
 
 
 @ROWS.add("rem", composite=True)
 def _rem(c: Call, x: Any, y: Any) -> Any:
-    return numbers.remainder(x, y)
+    return _unsigned_division(c, x, y)[1] if c.made[0] in AS_SIGNED else numbers.remainder(x, y)
+
+
+def _unsigned_division(c: Call, x: Any, y: Any) -> tuple[Any, Any]:
+    """Quotient and remainder of unsigned integers that are kept as signed ones: by half of the dividend, which fits."""
+    dtype = c.dtype
+    none, one = like(0, dtype), like(1, dtype)
+    least = _ordered(np.greater_equal)
+    safe = np.where(y > none, y, one)
+    half = numbers.truncating_divide(numbers.shift_right_logical(x, one), safe)
+    quotient = half + half
+    rest = x - quotient * safe
+    over = least(c, rest, safe)
+    quotient, rest = np.where(over, quotient + one, quotient), np.where(over, rest - safe, rest)
+    # a divisor with the highest bit goes at most once into anything
+    fits = least(c, x, y)
+    large = y < none
+    quotient = np.where(large, cast(fits, dtype), quotient)
+    rest = np.where(large, np.where(fits, x - y, x), rest)
+    return np.where(y == none, like(-1, dtype), quotient), np.where(y == none, x, rest)
 
 
 @ROWS.add("pow")

@@ -86,7 +86,7 @@ def _scatter_apply(c: Call, operand: Any, indices: Any, updates: Any, dims: Scat
     times = traced(scatter(np.zeros(x.shape, np.int32), indices, ones, dims, "add", mode))
 
     def applied(done: Any, x: Any) -> Any:
-        return np.where(times > done, c.walk.map(c.eqn, body, [x])[0], x)
+        return np.where(times > done, c.walk.map(c.eqn, body, [x, x])[0], x)
 
     if c.params["unique_indices"]:
         return applied(np.int32(0), x)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from xdsl_rlx.frontends.jaxpr.custom_rules import with_rules
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
 from xdsl_rlx.frontends.shared.factors import (
     lu_factors,
@@ -37,8 +38,12 @@ def _check_whole(c: Call) -> None:
 
 @ROWS.add("cholesky")
 def _cholesky(c: Call, a: Any) -> Any:
-    """The lower triangle is read; that of the result is zero above the diagonal."""
-    return np.linalg.cholesky(symmetric(traced(a), False))
+    """
+    The lower triangle is read; that of the result is zero above the diagonal.
+
+    JAX has a cotangent for both triangles, which differs from that of mir unless the matrix is made symmetric before.
+    """
+    return with_rules(c, (traced(a),), lambda x: [np.linalg.cholesky(symmetric(x, False))])
 
 
 @ROWS.add("cholesky_update", composite=True)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from xdsl_rlx.custom_derivatives import custom_jvp
 from xdsl_rlx.frontends.jaxpr import private
-from xdsl_rlx.frontends.jaxpr.custom_rules import with_rules
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
 from xdsl_rlx.frontends.jaxpr.types import like, stored_shape
 from xdsl_rlx.frontends.shared.values import is_constant
@@ -126,7 +126,19 @@ def _random_gamma(c: Call, keys: Any, alpha: Any) -> Any:
         )
         return c.walk.run(jaxpr, operands)
 
-    return build(keys, alpha) if is_constant(alpha) else with_rules(c, (keys, alpha), build)
+    if is_constant(alpha):
+        return build(keys, alpha)
+
+    @custom_jvp
+    def sample(alpha: Any) -> Any:
+        return build(keys, alpha)[0]
+
+    def pushed(primals: Any, tangents: Any) -> Any:
+        found = sample(*primals)
+        return found, tangents[0] * function("gamma_slope")(primals[0], found, log_space)
+
+    sample.defjvp(pushed)
+    return sample(alpha)
 
 
 ROWS.refuse(

@@ -3,9 +3,8 @@
 from xdsl_rlx.frontends.jaxpr.rows import ROWS
 
 ROWS.refuse(
-    "it calls Python while the program runs; compute that outside, or use rlx.debug.print",
+    "it calls Python while the program runs; compute that outside, or print with jax.debug.print",
     "debug_callback",
-    "debug_print",
     "io_callback",
     "pure_callback",
     "inspect_sharding",
@@ -17,6 +16,8 @@ ROWS.refuse(
     "all_gather_reduced",
     "all_to_all",
     "axis_index",
+    "global_array_to_host_local_array",
+    "host_local_array_to_global_array",
     "pbroadcast",
     "pmax",
     "pmin",
@@ -55,6 +56,7 @@ ROWS.refuse(
 ROWS.refuse(
     "it runs code of another compiler; pass the function itself",
     "call_exported",
+    "core_map",
     "custom_partitioning",
     "ffi_call",
     "pallas_call",

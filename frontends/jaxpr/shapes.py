@@ -122,7 +122,7 @@ def _device_put(c: Call, *xs: Any) -> Any:
     return list(xs)
 
 
-@ROWS.add("name", "sharding_constraint", "layout_constraint", "reshard")
+@ROWS.add("name", "stage", "sharding_constraint", "layout_constraint", "reshard", "with_memory_space_constraint")
 def _identity(c: Call, x: Any) -> Any:
     return x
 

@@ -42,8 +42,8 @@ AS_SIGNED = ("uint16", "uint64")
 
 SEES_SIGN = frozenset(
     (
-        "abs", "argmax", "argmin", "clamp", "cummax", "cummin", "div", "dot_general", "integer_pow", "max", "min",
-        "pow", "reduce_max", "reduce_min", "reduce_window_max", "reduce_window_min", "rem", "rng_uniform",
+        "abs", "argmax", "argmin", "clamp", "cummax", "cummin", "dot_general", "integer_pow", "max", "min",
+        "pow", "reduce_max", "reduce_min", "reduce_window_max", "reduce_window_min", "rng_uniform",
         "scatter-max", "scatter-min", "shift_right_arithmetic", "sign", "sort", "top_k",
     )
 )  # fmt: skip
@@ -95,6 +95,10 @@ def unsupported(aval: Any) -> str | None:
 
 def stored(array: Any) -> np.ndarray[Any, Any]:
     """An array of JAX or NumPy as the NumPy array that is kept for it; unsigned types without a counterpart as bits."""
+    if str(array.dtype).startswith("key<"):
+        from jax import random
+
+        array = random.key_data(array)
     found = np.asarray(array)
     name = str(found.dtype)
     return found.view(numpy_dtype(STORED[name])) if name in AS_SIGNED else found

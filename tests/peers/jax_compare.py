@@ -59,15 +59,6 @@ def _scalar(results: Any) -> Any:
     return total
 
 
-def scalar(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of JAX with a number as its result."""
-
-    def of(*args: Any) -> Any:
-        return _scalar(f(*args))
-
-    return of
-
-
 def floats(args: Sequence[Any]) -> tuple[int, ...]:
     """Positions of arguments whose leaves are all floats, with one at least."""
 
@@ -100,21 +91,14 @@ def values(f: Callable[..., Any], *args: Any, tolerance: float | None = None) ->
     same(rlx.from_jax(f)(*args), jax.tree.map(lambda x: x, jax.jit(f)(*args)), tolerance)
 
 
-def gradient(f: Callable[..., Any], *args: Any, argnums: Sequence[int] | None = None, tolerance: float = EXACT) -> None:
-    """Assert that the gradient by all floating-point arguments in f64 is that of `jax.grad`."""
-    args = wide(args)
-    which = tuple(floats(args) if argnums is None else argnums)
-    with jax.enable_x64(True):
-        expected = jax.jit(jax.grad(scalar(f), which))(*args)
-        found = rlx.compile(rlx.grad(rlx.from_jax(scalar(f)), which))(*args)
-        if any(np.iscomplexobj(x) for x in jax.tree.leaves(expected)):
-            # the gradient of JAX is the conjugate of that of PyTorch and of this package
-            expected = jax.tree.map(jnp.conj, expected)
-        same(found, jax.tree.map(np.asarray, expected), tolerance)
+def derivatives(
+    f: Callable[..., Any], *args: Any, argnums: Sequence[int] | None = None, orders: int = 2, tolerance: float = EXACT
+) -> None:
+    """
+    Assert that derivatives in f64 by all floating-point arguments are those of JAX.
 
-
-def tangent(f: Callable[..., Any], *args: Any, argnums: Sequence[int] | None = None, tolerance: float = EXACT) -> None:
-    """Assert that the tangent along a direction in f64 is that of `jax.jvp`."""
+    They are the gradient, the tangent along a direction, and with `orders=2` the Hessian times that direction.
+    """
     args = wide(args)
     which = tuple(floats(args) if argnums is None else argnums)
 
@@ -122,33 +106,17 @@ def tangent(f: Callable[..., Any], *args: Any, argnums: Sequence[int] | None = N
         every = list(args)
         for n, x in zip(which, some, strict=True):
             every[n] = x
-        return scalar(f)(*every)
+        return _scalar(f(*every))
+
+    def all_of(lib: Any, of: Any, jvp: Any) -> Callable[..., Any]:
+        gradient = lib.grad(of, tuple(range(len(which))))
+        if orders < 2:
+            return lambda a, b: (gradient(*a), jvp(of, a, b))
+        return lambda a, b: (jvp(gradient, a, b), jvp(of, a, b))
 
     moving = tuple(args[n] for n in which)
-    along = jax.tree.map(lambda x: weights(np.shape(x), 3).astype(x.dtype), moving)
+    along = jax.tree.map(lambda x: weights(np.shape(x), 3).astype(x.dtype)[()], moving)
     with jax.enable_x64(True):
-        expected = jax.jit(lambda a, b: jax.jvp(of, a, b))(moving, along)
-        found = rlx.compile(lambda a, b: rlx.jvp(rlx.from_jax(of))(a, b))(moving, along)
-        same(tuple(found), jax.tree.map(np.asarray, expected), tolerance)
-
-
-def curvature(
-    f: Callable[..., Any], *args: Any, argnums: Sequence[int] | None = None, tolerance: float = EXACT
-) -> None:
-    """Assert that the Hessian times a direction in f64 is that of JAX."""
-    args = wide(args)
-    which = tuple(floats(args) if argnums is None else argnums)
-
-    def of(moving: Any) -> Any:
-        every = list(args)
-        for n, x in zip(which, moving, strict=True):
-            every[n] = x
-        return scalar(f)(*every)
-
-    moving = tuple(args[n] for n in which)
-    along = jax.tree.map(lambda x: weights(np.shape(x), 3).astype(x.dtype), moving)
-    with jax.enable_x64(True):
-        expected = jax.jit(lambda a, b: jax.jvp(jax.grad(of), (a,), (b,))[1])(moving, along)
-        ours = rlx.from_jax(of)
-        found = rlx.compile(lambda a, b: rlx.jvp(rlx.grad(ours))((a,), (b,))[1])(moving, along)
-        same(found, jax.tree.map(np.asarray, expected), tolerance)
+        expected = jax.jit(all_of(jax, of, jax.jvp))(moving, along)
+        found = rlx.compile(all_of(rlx, rlx.from_jax(of), lambda f, a, b: tuple(rlx.jvp(f)(a, b))))(moving, along)
+    same(found, jax.tree.map(np.asarray, expected), tolerance)

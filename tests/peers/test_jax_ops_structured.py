@@ -1,0 +1,55 @@
+"""Rows of JAX's primitives that index, sort, factor, loop, call and draw; and that each row has a case."""
+
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import jax
+import pytest
+from peers import jax_ops
+from peers.jax_ops_structured import CASES
+from peers.test_jax_ops import run
+
+from xdsl_rlx.frontends.aten.rows import Status
+from xdsl_rlx.frontends.jaxpr import walk
+from xdsl_rlx.frontends.jaxpr.table import ROWS
+
+
+OUT_OF_REACH = {
+    "broadcast_to",
+    "call",
+    "closed_call",
+    "iota_2x32_shape",
+    "pin",
+    "pvary",
+    "reshard",
+    "sharding_constraint",
+    "stage",
+    "tie",
+    "unpin",
+    "with_memory_space_constraint",
+}
+"""Primitives that only transformations of JAX make, or the functions of its generators, which their rows walk."""
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_primitive_is_as_in_jax(name: str) -> None:
+    run(CASES[name])
+
+
+def test_each_row_has_a_case() -> None:
+    used: set[str] = set()
+    for case in (*jax_ops.CASES.values(), *CASES.values()):
+        with jax.enable_x64(case.x64):
+            jaxpr = jax.make_jaxpr(case.f)(*case.args)
+        used |= {name for name, _ in walk.fired(jaxpr.jaxpr)}
+    rows = {row.name for row in ROWS.all() if row.status is not Status.REFUSED}
+    assert rows - used == OUT_OF_REACH
+
+
+def test_each_primitive_with_a_lowering_has_a_row() -> None:
+    from jax._src.interpreters import mlir
+
+    names = sorted(primitive.name for primitive in mlir._lowerings)  # pyright: ignore[reportPrivateUsage]
+    assert [name for name in names if ROWS.get(name) is None] == []
+    assert all(row.reason for row in ROWS.all() if row.status is Status.REFUSED)
