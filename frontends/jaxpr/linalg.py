@@ -36,6 +36,10 @@ def _check_whole(c: Call) -> None:
         raise ValueError("subset_by_index is not supported; slice the results")
 
 
+def _lower_factor(a: Any) -> list[Any]:
+    return [np.linalg.cholesky(symmetric(a, False))]
+
+
 @ROWS.add("cholesky")
 def _cholesky(c: Call, a: Any) -> Any:
     """
@@ -43,7 +47,7 @@ def _cholesky(c: Call, a: Any) -> Any:
 
     JAX has a cotangent for both triangles, which differs from that of mir unless the matrix is made symmetric before.
     """
-    return with_rules(c, (traced(a),), lambda x: [np.linalg.cholesky(symmetric(x, False))])
+    return with_rules(c, (traced(a),), _lower_factor)
 
 
 @ROWS.add("cholesky_update", composite=True)

@@ -92,12 +92,13 @@ def values(f: Callable[..., Any], *args: Any, tolerance: float | None = None) ->
 
 
 def derivatives(
-    f: Callable[..., Any], *args: Any, argnums: Sequence[int] | None = None, orders: int = 2, tolerance: float = EXACT
+    f: Callable[..., Any], *args: Any, argnums: Sequence[int] | None = None, orders: float = 2, tolerance: float = EXACT
 ) -> None:
     """
     Assert that derivatives in f64 by all floating-point arguments are those of JAX.
 
-    They are the gradient, the tangent along a direction, and with `orders=2` the Hessian times that direction.
+    They are the gradient, the tangent along a direction unless `orders` is less than 1, and with `orders=2` the Hessian
+    times that direction.
     """
     args = wide(args)
     which = tuple(floats(args) if argnums is None else argnums)
@@ -110,6 +111,8 @@ def derivatives(
 
     def all_of(lib: Any, of: Any, jvp: Any) -> Callable[..., Any]:
         gradient = lib.grad(of, tuple(range(len(which))))
+        if orders < 1:
+            return lambda a, b: gradient(*a)
         if orders < 2:
             return lambda a, b: (gradient(*a), jvp(of, a, b))
         return lambda a, b: (jvp(gradient, a, b), jvp(of, a, b))

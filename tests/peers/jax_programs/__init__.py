@@ -1,0 +1,1 @@
+"""Public programs of JAX as small functions, by the place that they are from."""
