@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from xdsl_rlx.frontends.jaxpr.imported import Imported, from_jax
     from xdsl_rlx.frontends.shared.errors import FrontendError
     from xdsl_rlx.frontends.stablehlo.write import to_stablehlo
+    from xdsl_rlx.frontends.stablehlo.imported_program import ImportedProgram, from_stablehlo
     from xdsl_rlx.indexing import (
         dynamic_index_in_dim,
         dynamic_slice,
@@ -115,6 +116,7 @@ __all__ = [
     "GraphModule",
     "Imported",
     "ImportedModule",
+    "ImportedProgram",
     "Jacobians",
     "NanError",
     "OutOfBoundsError",
@@ -152,6 +154,7 @@ __all__ = [
     "flatnonzero",
     "fori_loop",
     "from_jax",
+    "from_stablehlo",
     "from_torch",
     "fusion_report",
     "grad",
@@ -315,6 +318,8 @@ _FRONTENDS = {
     "Imported": "xdsl_rlx.frontends.jaxpr.imported",
     "ImportedModule": "xdsl_rlx.frontends.aten.imported_module",
     "from_jax": "xdsl_rlx.frontends.jaxpr.imported",
+    "ImportedProgram": "xdsl_rlx.frontends.stablehlo.imported_program",
+    "from_stablehlo": "xdsl_rlx.frontends.stablehlo.imported_program",
     "from_torch": "xdsl_rlx.frontends.aten.imported_module",
     "to_jax": "xdsl_rlx.frontends.hosts.to_jax",
     "to_stablehlo": "xdsl_rlx.frontends.stablehlo.write",
