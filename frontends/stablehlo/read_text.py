@@ -65,8 +65,9 @@ def read(source: str) -> Module:
 
 def _message(error: Exception) -> str:
     if isinstance(error, ParseError):
-        span = error.span
-        return f"line {str(span.input.content).count('\n', 0, span.start) + 1}: {error.msg}"
+        text, start = str(error.span.input.content), error.span.start
+        line = text.count("\n", 0, start) + 1
+        return f"line {line}: {error.msg}"
     return str(error) or type(error).__name__
 
 
