@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from xdsl_rlx import special
 from xdsl_rlx.frontends.shared import numbers
 from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, numpy_dtype, shape_of, traced
 from xdsl_rlx.frontends.stablehlo.rows import ROWS, Call
+from xdsl_rlx.frontends.stablehlo.tree import Type
 from xdsl_rlx.frontends.stablehlo.types import AS_SIGNED, COMPLEXES, FLOATS, least, like, stored
 from xdsl_rlx.op_functions import function
 
@@ -135,21 +137,16 @@ def _count(c: Call, x: Any) -> Any:
     return function("population_count" if c.op.name.endswith("popcnt") else "clz")(traced(x))
 
 
-@ROWS.add("add", "subtract", "multiply", "chlo.broadcast_add", "chlo.broadcast_subtract", folds=True)
+@ROWS.add("add", "subtract", "multiply", folds=True)
 def _arithmetic(c: Call, x: Any, y: Any) -> Any:
     x, y = scalars(x, y)
-    kind = c.op.name.rpartition(".")[2].removeprefix("broadcast_")
+    kind = c.op.name.removeprefix("stablehlo.")
     if c.dtype == "i1":
         return x & y if kind == "multiply" else x ^ y if kind == "subtract" else x | y
     return x + y if kind == "add" else x - y if kind == "subtract" else x * y
 
 
-@ROWS.add("chlo.broadcast_multiply", folds=True)
-def _multiply(c: Call, x: Any, y: Any) -> Any:
-    return x & y if c.dtype == "i1" else x * y
-
-
-@ROWS.add("divide", "chlo.broadcast_divide", composite=True)
+@ROWS.add("divide", composite=True)
 def _divide(c: Call, x: Any, y: Any) -> Any:
     if c.dtype[0] not in "iu":
         x, y = scalars(x, y)
@@ -185,7 +182,7 @@ def _unsigned_divide(x: Any, y: Any, dtype: str) -> tuple[Any, Any]:
     return where(y == zero, like(-1, "i64"), quotient), where(y == zero, x, rest)
 
 
-@ROWS.add("maximum", "minimum", "chlo.broadcast_maximum", "chlo.broadcast_minimum", folds=True)
+@ROWS.add("maximum", "minimum", folds=True)
 def _extreme(c: Call, x: Any, y: Any) -> Any:
     x, y = scalars(x, y)
     is_max = c.op.name.endswith("maximum")
@@ -202,7 +199,7 @@ def _extreme(c: Call, x: Any, y: Any) -> Any:
     return of(x, y)
 
 
-@ROWS.add("power", "chlo.broadcast_power")
+@ROWS.add("power")
 def _power(c: Call, x: Any, y: Any) -> Any:
     if c.dtype[0] not in "iu":
         x, y = scalars(x, y)
@@ -218,15 +215,15 @@ def _power(c: Call, x: Any, y: Any) -> Any:
     return np.where(y < like(0, c.dtype), inverse, found)
 
 
-@ROWS.add("atan2", "chlo.broadcast_atan2", folds=True)
+@ROWS.add("atan2", folds=True)
 def _atan2(c: Call, x: Any, y: Any) -> Any:
     return np.arctan2(x, y)
 
 
-@ROWS.add("and", "or", "xor", "chlo.broadcast_and", "chlo.broadcast_or", "chlo.broadcast_xor", folds=True)
+@ROWS.add("and", "or", "xor", folds=True)
 def _bitwise(c: Call, x: Any, y: Any) -> Any:
     x, y = scalars(x, y)
-    kind = c.op.name.rpartition(".")[2].removeprefix("broadcast_")
+    kind = c.op.name.removeprefix("stablehlo.")
     return x & y if kind == "and" else x | y if kind == "or" else x ^ y
 
 
@@ -238,7 +235,7 @@ def _shift(c: Call, x: Any, y: Any) -> Any:
     return getattr(numbers, name)(x, y)
 
 
-@ROWS.add("complex", "chlo.broadcast_complex")
+@ROWS.add("complex")
 def _complex(c: Call, x: Any, y: Any) -> Any:
     return function("complex")(traced(x), traced(y))
 
@@ -253,7 +250,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@ROWS.add("compare", "chlo.broadcast_compare", folds=True)
+@ROWS.add("compare", folds=True)
 def _compare(c: Call, x: Any, y: Any) -> Any:
     direction, dtype = str(c.get("comparison_direction")), c.given[0]
     of = _COMPARISONS[direction]
@@ -261,7 +258,7 @@ def _compare(c: Call, x: Any, y: Any) -> Any:
         same = (np.real(x) == np.real(y)) & (np.imag(x) == np.imag(y))
         return same if direction == "EQ" else np.invert(same)
     if c.get("compare_type") == "TOTALORDER" and dtype in FLOATS:
-        x, y = (total_order(traced(one)) for one in (x, y))
+        x, y = (total_order(one) for one in (x, y))
     x, y = scalars(x, y)
     if dtype in AS_SIGNED and direction not in ("EQ", "NE"):
         bits = least(stored(dtype))
@@ -276,7 +273,7 @@ def total_order(x: Any) -> Any:
     return np.where(whole < like(0, bits), whole ^ like((1 << (int(bits[1:]) - 1)) - 1, bits), whole)
 
 
-@ROWS.add("select", "chlo.broadcast_select", folds=True)
+@ROWS.add("select", folds=True)
 def _select(c: Call, which: Any, x: Any, y: Any) -> Any:
     if is_constant(which) and np.size(which) and (np.all(which) or not np.any(which)):
         return x if np.all(which) else y
@@ -347,6 +344,66 @@ def _bitcast_convert(c: Call, x: Any) -> Any:
     return found.reshape(c.shape) if shape_of(found) != c.shape else found
 
 
-@ROWS.add("optimization_barrier", "chlo.broadcast")
+@ROWS.add("optimization_barrier")
 def _identity(c: Call, *xs: Any) -> Any:
     return list(xs)
+
+
+@ROWS.add("chlo.constant_like")
+def _constant_like(c: Call, x: Any) -> Any:
+    return np.broadcast_to(like(c.get("value"), c.dtype), c.shape)
+
+
+@ROWS.add("chlo.mulhi", composite=True)
+def _mulhi(c: Call, x: Any, y: Any) -> Any:
+    if c.given[0] not in AS_SIGNED:
+        return function("mulhi")(traced(x), traced(y))
+    x, y = traced(x), traced(y)
+    zero = like(0, c.dtype)
+    # as signed numbers each factor is too small by 2^n where its highest bit is 1
+    found = function("mulhi")(x, y)
+    return found + np.where(x < zero, y, zero) + np.where(y < zero, x, zero)
+
+
+_BROADCAST = (
+    "stablehlo.add",
+    "stablehlo.and",
+    "stablehlo.atan2",
+    "stablehlo.compare",
+    "stablehlo.complex",
+    "stablehlo.divide",
+    "stablehlo.maximum",
+    "stablehlo.minimum",
+    "stablehlo.multiply",
+    "chlo.next_after",
+    "stablehlo.or",
+    "chlo.polygamma",
+    "stablehlo.power",
+    "stablehlo.remainder",
+    "stablehlo.select",
+    "stablehlo.shift_left",
+    "stablehlo.shift_right_arithmetic",
+    "stablehlo.shift_right_logical",
+    "stablehlo.subtract",
+    "stablehlo.xor",
+    "chlo.zeta",
+)
+"""Operations that CHLO has with operands that broadcast."""
+
+
+def _broadcasting(name: str) -> Callable[..., Any]:
+    """A builder that broadcasts its operands as NumPy, and then is that of an operation on tensors of one shape."""
+    row = ROWS.get(name)
+    assert row is not None and row.build is not None
+    build = row.build
+
+    def of(c: Call, *operands: Any) -> Any:
+        given = tuple(Type(one.dtype, c.op.made[0].shape) for one in c.op.given)
+        op = replace(c.op, name=name, given=given)
+        return build(Call(op, c.walk), *(np.broadcast_to(x, c.shape) for x in operands))
+
+    return of
+
+
+for _name in _BROADCAST:
+    ROWS.add(f"chlo.broadcast_{_name.partition('.')[2]}", composite=True)(_broadcasting(_name))

@@ -120,7 +120,7 @@ def _differ(one: Block, other: Block, numbers: dict[int, int]) -> str | None:
             return f"{mine.name} {mine.given} and {its.name} {its.given}"
         if tuple(numbers[n] for n in mine.operands) != its.operands:
             return f"operands of {mine.name}"
-        if not _equal(dict(mine.attributes), dict(its.attributes)):
+        if not _equal(_told(mine), _told(its)):
             return f"attributes of {mine.name}: {mine.attributes} and {its.attributes}"
         if len(mine.blocks) != len(its.blocks):
             return f"regions of {mine.name}"
@@ -129,6 +129,14 @@ def _differ(one: Block, other: Block, numbers: dict[int, int]) -> str | None:
                 return found
         numbers.update(zip(mine.results, its.results, strict=True))
     return None
+
+
+_BOOKKEEPING = ("api_version", "called_computations", "has_side_effect")
+"""Attributes of custom calls that one text has and another one leaves out, as they have their usual values."""
+
+
+def _told(op: Op) -> dict[str, Attribute]:
+    return {name: one for name, one in op.attributes.items() if name not in _BOOKKEEPING}
 
 
 def _equal(one: Attribute, other: Attribute) -> bool:

@@ -1,0 +1,135 @@
+"""Rows of factorisations of matrices, of StableHLO's own and of calls of LAPACK."""
+
+# Operands of rows are of any type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xdsl_rlx.frontends.shared.factors import (
+    lu_factors,
+    packed_reflections,
+    product_of_reflections,
+    singular_factors,
+    symmetric,
+    transposed,
+)
+from xdsl_rlx.frontends.shared.values import cast, dtype_of, full, traced
+from xdsl_rlx.frontends.stablehlo.custom_calls import TARGETS
+from xdsl_rlx.frontends.stablehlo.rows import ROWS, Call
+from xdsl_rlx.op_functions import function
+from xdsl_rlx.tree_control import scan
+
+
+def _option(c: Call, name: str, otherwise: str) -> str:
+    """A letter of LAPACK's among the options of a call."""
+    options = c.get("mhlo.backend_config") or {}
+    return chr(int(options[name])).upper() if name in options else otherwise
+
+
+def _info(of: Any) -> Any:
+    """LAPACK's `info` of each matrix: 0 where all numbers of a result are finite, else 1."""
+    finite = np.all(np.isfinite(of), axis=(-2, -1))
+    return cast(np.invert(finite), "i32")
+
+
+@ROWS.add("cholesky")
+def _cholesky(c: Call, a: Any) -> Any:
+    lower = bool(c.get("lower", False))
+    found = np.linalg.cholesky(symmetric(traced(a), not lower))
+    return found if lower else transposed(found)
+
+
+def solved(a: Any, b: Any, left: bool, lower: bool, transpose: bool, unit: bool) -> Any:
+    """`x` with `a x = b`, or with `x a = b` where `a` is not on the left; `transpose` is of `a`."""
+    a, b = traced(a), traced(b)
+    # x a = b is a^T x^T = b^T
+    found = function("triangular_solve")(a, b if left else transposed(b), lower, transpose is left, unit)
+    return found if left else transposed(found)
+
+
+@ROWS.add("triangular_solve")
+def _triangular_solve(c: Call, a: Any, b: Any) -> Any:
+    transpose = str(c.get("transpose_a", "NO_TRANSPOSE")) != "NO_TRANSPOSE"
+    left, lower, unit = (bool(c.get(name, False)) for name in ("left_side", "lower", "unit_diagonal"))
+    return solved(a, b, left, lower, transpose, unit)
+
+
+@TARGETS.add("trsm")
+def _trsm(c: Call, a: Any, b: Any) -> Any:
+    left, lower = _option(c, "side", "L") == "L", _option(c, "uplo", "L") == "L"
+    return solved(a, b, left, lower, _option(c, "trans_x", "N") != "N", _option(c, "diag", "N") == "U")
+
+
+@TARGETS.add("potrf")
+def _potrf(c: Call, a: Any) -> Any:
+    lower = _option(c, "uplo", "L") == "L"
+    found = np.linalg.cholesky(symmetric(traced(a), not lower))
+    return [found if lower else transposed(found), _info(found)]
+
+
+@TARGETS.add("getrf")
+def _getrf(c: Call, a: Any) -> Any:
+    packed, pivots = lu_factors(traced(a))
+    return [packed, pivots, np.where(_info(packed) > 0, np.int32(-1), np.int32(0))]
+
+
+@TARGETS.add("geqrf")
+def _geqrf(c: Call, a: Any) -> Any:
+    return list(packed_reflections(traced(a)))
+
+
+@TARGETS.add("orgqr")
+def _orgqr(c: Call, a: Any, taus: Any) -> Any:
+    return product_of_reflections(traced(a), traced(taus))
+
+
+@TARGETS.add("gesdd", "gesvd")
+def _gesdd(c: Call, a: Any) -> Any:
+    a = traced(a)
+    u, values, vt = singular_factors(a, _option(c, "mode", "S") == "A")
+    return [a, values, u, vt, _info(u)]
+
+
+@TARGETS.add("syevd")
+def _syevd(c: Call, a: Any) -> Any:
+    values, vectors = np.linalg.eigh(symmetric(traced(a), _option(c, "uplo", "L") == "U"))
+    return [vectors, values, _info(vectors)]
+
+
+@TARGETS.add("gtsv")
+def _gtsv(c: Call, below: Any, diagonal: Any, above: Any, b: Any) -> Any:
+    """Elimination without interchanges, forwards, and substitution backwards (Thomas)."""
+    lines: list[Any] = [traced(one) for one in (below, diagonal, above, b)]
+    rows: Any = [np.moveaxis(one, -1, 0) for one in lines[:3]]
+    right: Any = np.moveaxis(lines[3], -2, 0)
+    dtype = dtype_of(right)
+    info = full(right.shape[1:-1], 0, "i32")
+    # the diagonals beside the main one have an element less than that
+    missing = rows[1].shape[0] - rows[0].shape[0]
+    none = full((missing, *rows[0].shape[1:]), 0, dtype)
+    low = np.concatenate([none, rows[0]], 0) if missing else rows[0]
+    high = np.concatenate([rows[2], none], 0) if missing else rows[2]
+    start = full(right.shape[1:-1], 0, dtype)
+
+    def forwards(carry: Any, row: Any) -> Any:
+        ratio, before = carry
+        lower, middle, upper, rest = row
+        pivot = middle - lower * ratio
+        ratio = upper / pivot
+        found = (rest - np.expand_dims(lower, -1) * before) / np.expand_dims(pivot, -1)
+        return (ratio, found), (ratio, found)
+
+    zeros = full(right.shape[1:], 0, dtype)
+    _, (ratios, reduced) = scan(forwards, (start, zeros), (low, rows[1], high, right))
+
+    def backwards(after: Any, row: Any) -> Any:
+        ratio, rest = row
+        found = rest - np.expand_dims(ratio, -1) * after
+        return found, found
+
+    found = scan(backwards, zeros, (ratios, reduced), reverse=True)[1]
+    return [below, diagonal, above, np.moveaxis(found, 0, -2), info]
