@@ -41,6 +41,7 @@ PASSES = (
     "mir-rematerialize",
     "mir-scale-loss",
     "mir-raise-composites",
+    "mir-raise-loops",
     "mir-select-outputs",
     "mir-unfuse-elementwise-regions",
     "mir-unfuse-for-ad",

@@ -54,19 +54,19 @@ def dynamic_update_slice(operand: Any, update: Any, starts: Sequence[Any]) -> An
         if size == extent:
             continue
         # each element of the slice at its place; around the slice, any
-        at = np.arange(extent) - first
-        inside = np.reshape((at >= 0) & (at < size), (extent, *(1,) * (len(extents) - axis - 1)))
+        if size == 1:
+            inside = np.arange(extent) == first
+        else:
+            at = np.arange(extent) - first
+            inside = (at >= 0) & (at < size)
+            new = _spread(new, at, axis)
+        inside = np.reshape(inside, (extent, *(1,) * (len(extents) - axis - 1)))
         mask = inside if mask is None else mask & inside
-        new = np.broadcast_to(new, _with(shape_of(new), axis, extent)) if size == 1 else _spread(new, at, axis)
     return new if mask is None else function("where")(traced(mask), traced(new), traced(operand))
 
 
 def _spread(x: Any, at: Any, axis: int) -> Any:
     return function("gather")(traced(x), traced(np.clip(at, 0, shape_of(x)[axis] - 1)), axis)
-
-
-def _with(shape: Sequence[int], axis: int, extent: int) -> tuple[int, ...]:
-    return (*shape[:axis], extent, *shape[axis + 1 :])
 
 
 def pad(operand: Any, value: Any, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Any:

@@ -33,7 +33,7 @@ from xdsl_rlx.tracing import builder_of, trace
 
 assert table.ROWS
 
-PASSES = "mir-canonicalize,mir-cse"
+PASSES = "mir-canonicalize,mir-cse,mir-raise-loops,mir-canonicalize,mir-cse"
 """What runs on an imported program."""
 
 
