@@ -59,11 +59,19 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
     return constants.NAMED[DTYPES[dtype]].dtype
 
 
-def traced(x: Any, dtype: str | None = None) -> Value:
+def traced(x: Any, dtype: str | None = None) -> Any:
     """The tensor as a value of the graph that is traced; a constant becomes one, of this element type."""
     if isinstance(x, Value):
         return x
-    return function("constant")(np.asarray(x) if dtype is None else np.asarray(x).astype(numpy_dtype(dtype)))
+    array = np.asarray(x) if dtype is None else np.asarray(x).astype(numpy_dtype(dtype))
+    repeated = tuple(axis for axis, n in enumerate(array.shape) if n > 1 and not array.strides[axis])
+    if repeated and array.size:
+        # what is repeated in memory is not copied into the constant
+        first = array[tuple(slice(0, 1) if axis in repeated else slice(None) for axis in range(array.ndim))]
+        if first.size == 1:
+            return full(array.shape, first.item(), dtype_of(array))
+        return np.broadcast_to(function("constant")(first.copy()), array.shape)
+    return function("constant")(array)
 
 
 def full(shape: tuple[int, ...], number: Any, dtype: str) -> Value:

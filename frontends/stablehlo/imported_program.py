@@ -21,7 +21,7 @@ from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.frontends.shared.errors import FrontendError
-from xdsl_rlx.frontends.shared.values import cast, numpy_dtype, shape_of
+from xdsl_rlx.frontends.shared.values import cast, numpy_dtype, shape_of, traced
 from xdsl_rlx.frontends.stablehlo import table, walk
 from xdsl_rlx.frontends.stablehlo.attributes import numpy_type
 from xdsl_rlx.frontends.stablehlo.read import read
@@ -49,7 +49,7 @@ class ImportedProgram:
         self._module = module
         self._function = module.functions[name]
         self.__name__ = name if name.isidentifier() else "program"
-        self.names = _names(self._function, names)
+        self.names = argument_names(self._function, names)
         """Names of the arguments."""
         self.__signature__ = Signature([Parameter(one, Parameter.POSITIONAL_OR_KEYWORD) for one in self.names])
 
@@ -140,7 +140,7 @@ def built(module: Module, name: str, names: Sequence[str]) -> GraphModule:
     block = module.functions[name].block
 
     def program(*operands: Any) -> Any:
-        return tuple(walk.value(x) for x in walk.Walk(module).call(name, operands))
+        return tuple(traced(x) for x in walk.Walk(module).call(name, operands))
 
     program.__name__ = name if name.isidentifier() else "program"
     signature = Signature([Parameter(one, Parameter.POSITIONAL_OR_KEYWORD) for one in names])
@@ -148,8 +148,8 @@ def built(module: Module, name: str, names: Sequence[str]) -> GraphModule:
     return trace(program, *(ShapeDtypeStruct(one.extents, numpy_dtype(stored(one.dtype))) for one in block.types))
 
 
-def _names(function: Function, names: Sequence[str] | None) -> list[str]:
-    """Identifiers for the arguments: those that are given, or those of the text, else `arg0`."""
+def argument_names(function: Function, names: Sequence[str] | None) -> list[str]:
+    """Return identifiers for the arguments: those that are given, or those of the text, else `arg0`."""
     count = len(function.block.arguments)
     if names is not None:
         given = [names] if isinstance(names, str) else list(names)

@@ -8,9 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from xdsl.ir import SSAValue
 
+from xdsl_rlx.dialects.mir.shape import ConcatOp, NarrowOp
 from xdsl_rlx.frontends.shared.factors import (
     lu_factors,
+    orthogonal_factors,
     packed_reflections,
     product_of_reflections,
     singular_factors,
@@ -36,11 +39,16 @@ def _info(of: Any) -> Any:
     return cast(np.invert(finite), "i32")
 
 
+def _cholesky_factor(a: Any, lower: bool) -> Any:
+    """The factor of the symmetric matrix that has this triangle; its gradient is of the whole matrix, as in JAX."""
+    a = traced(a)
+    found = np.linalg.cholesky(function("straight_through")(symmetric(a, not lower), a))
+    return found if lower else transposed(found)
+
+
 @ROWS.add("cholesky")
 def _cholesky(c: Call, a: Any) -> Any:
-    lower = bool(c.get("lower", False))
-    found = np.linalg.cholesky(symmetric(traced(a), not lower))
-    return found if lower else transposed(found)
+    return _cholesky_factor(a, bool(c.get("lower", False)))
 
 
 def solved(a: Any, b: Any, left: bool, lower: bool, transpose: bool, unit: bool) -> Any:
@@ -66,9 +74,8 @@ def _trsm(c: Call, a: Any, b: Any) -> Any:
 
 @TARGETS.add("potrf")
 def _potrf(c: Call, a: Any) -> Any:
-    lower = _option(c, "uplo", "L") == "L"
-    found = np.linalg.cholesky(symmetric(traced(a), not lower))
-    return [found if lower else transposed(found), _info(found)]
+    found = _cholesky_factor(a, _option(c, "uplo", "L") == "L")
+    return [found, _info(found)]
 
 
 @TARGETS.add("getrf")
@@ -79,12 +86,30 @@ def _getrf(c: Call, a: Any) -> Any:
 
 @TARGETS.add("geqrf")
 def _geqrf(c: Call, a: Any) -> Any:
-    return list(packed_reflections(traced(a)))
+    a = traced(a)
+    packed, taus = packed_reflections(a)
+    c.walk.notes[packed.ssa] = a
+    return [packed, taus]
 
 
 @TARGETS.add("orgqr")
 def _orgqr(c: Call, a: Any, taus: Any) -> Any:
-    return product_of_reflections(traced(a), traced(taus))
+    """The orthogonal factor, by that of the matrix whose reflections these are, if it is known: it has a gradient."""
+    packed = traced(a)
+    matrix = c.walk.notes.get(_whole(packed.ssa))
+    if matrix is None:
+        return product_of_reflections(packed, traced(taus))
+    count = packed.shape[-1]
+    return orthogonal_factors(matrix, count > min(matrix.shape[-2:]))[0][..., :count]
+
+
+def _whole(x: SSAValue) -> SSAValue:
+    """The matrix of which a value is the first columns, or which it has in front of zeros."""
+    while isinstance(x.owner, NarrowOp | ConcatOp) and (
+        not isinstance(x.owner, NarrowOp) or not x.owner.start.value.data
+    ):
+        x = x.owner.operands[0]
+    return x
 
 
 @TARGETS.add("gesdd", "gesvd")

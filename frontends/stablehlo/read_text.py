@@ -35,9 +35,11 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.stablehlo.attributes import attribute_of, filled, numpy_type, type_of
 from xdsl_rlx.frontends.stablehlo.tree import Attribute, Block, Function, Module, Op, Type
+from xdsl_rlx.passes import check_text
 
 _DENSE_FLOATS = re.compile(r"dense<([^<>\"]*0x[0-9A-Fa-f][^<>\"]*)>(\s*:\s*tensor<[^<>]*?(f16|bf16|f32|f64)>)")
 _PRETTY = re.compile(r"^\s*(?:func\.func|(?:%[\w:]+\s*=\s*)?(?:stablehlo|chlo)\.\w+|return)\b", re.MULTILINE)
@@ -52,6 +54,10 @@ def read(source: str) -> Module:
             f"from_stablehlo: line {line} is in StableHLO's own form ({match[0].strip()}), which JAX reads: "
             "pip install 'xdsl-rlx[jax]', or print the module with print_generic_op_form=True"
         )
+    try:
+        check_text(source)
+    except GraphError as error:
+        raise FrontendError(f"from_stablehlo: {str(error).removeprefix('<unknown>:')}") from error
     context = Context(allow_unregistered=True)
     for dialect in (Builtin, Func):
         context.load_dialect(dialect)
@@ -131,7 +137,7 @@ class _Reader:
             if not op.body.blocks:
                 raise FrontendError(f"from_stablehlo: the function @{name} has no body")
             results = tuple(map(self.type, op.function_type.outputs.data))
-            names = tuple(None for _ in op.body.block.args)
+            names = tuple(one.name_hint for one in op.body.block.args)
             found.functions[name] = Function(name, self.block(op.body), names, results)
         return found
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
+from xdsl.ir import SSAValue
+
 from xdsl_rlx.frontends.aten.rows import Status
 from xdsl_rlx.frontends.stablehlo.tree import Block, Op, Type
 from xdsl_rlx.frontends.stablehlo.types import stored
@@ -16,6 +18,9 @@ BuildT = TypeVar("BuildT", bound=Callable[..., Any])
 
 class Walker(Protocol):
     """What rows of calls and regions need of the walk."""
+
+    notes: dict[SSAValue, Any]
+    """What rows know of values for others: the matrix of packed reflections."""
 
     def call(self, name: str, operands: Sequence[Any]) -> list[Any]:
         """The results of a function of the module."""

@@ -11,12 +11,13 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
+from xdsl.ir import SSAValue
 
 from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.errors import RlxError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.frontends.shared.errors import FrontendError, Missing, missing_ops
-from xdsl_rlx.frontends.shared.values import cast, dtype_of, full, is_constant, is_tensor, shape_of, traced
+from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, is_tensor, shape_of, traced
 from xdsl_rlx.frontends.stablehlo import custom_calls
 from xdsl_rlx.frontends.stablehlo.rows import ROWS, Call, Row
 from xdsl_rlx.frontends.stablehlo.tree import Block, Module, Op
@@ -110,6 +111,7 @@ class Walk:
     def __init__(self, module: Module):
         self.module = module
         self.values: dict[int, Any] = {}
+        self.notes: dict[SSAValue, Any] = {}
 
     def call(self, name: str, operands: Sequence[Any]) -> list[Any]:
         """The results of a function."""
@@ -147,7 +149,7 @@ class Walk:
             if error.missing:
                 raise
             raise _located(op, error) from error
-        except (RlxError, ValueError, TypeError, KeyError, IndexError) as error:
+        except (RlxError, ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError) as error:
             raise _located(op, error) from error
         return found
 
@@ -196,16 +198,6 @@ def _typed(x: Any, dtype: str) -> Any:
     if not isinstance(x, Value):
         x = kept(np.asarray(x))
     return x if dtype_of(x) == stored(dtype) else cast(x, stored(dtype))
-
-
-def value(x: Any) -> Value:
-    """A tensor as a value of the graph that is traced: a number that is repeated is not copied."""
-    if isinstance(x, Value):
-        return x
-    array = np.asarray(x)
-    if array.ndim and array.size and not any(array.strides):
-        return full(array.shape, array.flat[0].item(), dtype_of(array))
-    return traced(array)
 
 
 _OF_ELEMENTS = frozenset(

@@ -22,6 +22,7 @@ from xdsl_rlx.derive import Derivation, Outcome, apply_passes, known_outcome, no
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.frontends import UNIVERSE as FRONTENDS
 from xdsl_rlx.lowering import UNIVERSE as LOWERING
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
@@ -45,7 +46,7 @@ MOST_NESTED = 100
 
 @lru_cache(maxsize=1)
 def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    return {**get_all_passes(), **TRANSFORMS.all_passes, **LOWERING.all_passes}
+    return {**get_all_passes(), **TRANSFORMS.all_passes, **LOWERING.all_passes, **FRONTENDS.all_passes}
 
 
 def _parsed(pipeline: str) -> Sequence[ModulePass]:
@@ -63,8 +64,7 @@ def parse(text: str | PathLike[str]) -> ModuleOp:
         raise GraphError(f"parse: expected the text of a module, got a path: parse(Path({str(text)!r}).read_text())")
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError(f"parse: expected the text of a module, got {shown(text)}")
-    _check_quotes(text)
-    _check_depth(text)
+    check_text(text)
     try:
         module = _parse_module(Parser(context(), text))
         module.verify()
@@ -83,6 +83,12 @@ def parse(text: str | PathLike[str]) -> ModuleOp:
             raise
         raise GraphError(str(error)) from error
     return module
+
+
+def check_text(text: str) -> None:
+    """GraphError for a text that takes upstream's lexer or parser too long or too deep."""
+    _check_quotes(text)
+    _check_depth(text)
 
 
 def _check_quotes(text: str) -> None:
