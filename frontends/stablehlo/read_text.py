@@ -57,7 +57,7 @@ def read(source: str) -> Module:
     try:
         check_text(source)
     except GraphError as error:
-        raise FrontendError(f"from_stablehlo: {str(error).removeprefix('<unknown>:')}") from error
+        raise FrontendError(f"from_stablehlo: {str(error).replace('<unknown>:', 'line ')}") from error
     context = Context(allow_unregistered=True)
     for dialect in (Builtin, Func):
         context.load_dialect(dialect)
