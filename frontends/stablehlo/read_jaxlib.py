@@ -15,7 +15,7 @@ import numpy as np
 
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.stablehlo.attributes import attribute_of, dense_of, filled, numpy_type, type_of
-from xdsl_rlx.frontends.stablehlo.tree import Attribute, Block, Function, Module, Op, Type
+from xdsl_rlx.frontends.stablehlo.tree import OUTSIDE, Attribute, Block, Function, Module, Op, Type
 
 PORTABLE = b"ML\xefR\rStableHLO_v"
 """The first bytes of a portable artifact, which other versions of StableHLO read."""
@@ -79,6 +79,8 @@ class _Reader:
         found = Module()
         for op in module.body.operations:
             op = op.operation
+            if op.name in OUTSIDE:
+                continue
             if op.name != "func.func":
                 raise FrontendError(f"from_stablehlo: expected functions in a module, got {op.name}")
             name = str(op.attributes["sym_name"].value)

@@ -38,7 +38,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.stablehlo.attributes import attribute_of, filled, numpy_type, type_of
-from xdsl_rlx.frontends.stablehlo.tree import Attribute, Block, Function, Module, Op, Type
+from xdsl_rlx.frontends.stablehlo.tree import OUTSIDE, Attribute, Block, Function, Module, Op, Type
 from xdsl_rlx.passes import check_text
 
 _DENSE_FLOATS = re.compile(r"dense<([^<>\"]*0x[0-9A-Fa-f][^<>\"]*)>(\s*:\s*tensor<[^<>]*?(f16|bf16|f32|f64)>)")
@@ -131,6 +131,8 @@ class _Reader:
     def module(self, module: ModuleOp) -> Module:
         found = Module()
         for op in module.ops:
+            if _name(op) in OUTSIDE:
+                continue
             if not isinstance(op, FuncOp):
                 raise FrontendError(f"from_stablehlo: expected functions in a module, got {_name(op)}")
             name = op.sym_name.data

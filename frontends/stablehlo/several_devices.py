@@ -25,6 +25,11 @@ def _collective(c: Call, *operands: Any) -> Any:
     return list(operands)
 
 
+@ROWS.add("sdy.sharding_constraint")
+def _sharding(c: Call, operand: Any) -> Any:
+    return operand
+
+
 @ROWS.add("partition_id", "replica_id")
 def _number(c: Call) -> Any:
     return np.uint32(0)

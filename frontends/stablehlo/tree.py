@@ -94,6 +94,10 @@ class Function:
     results: tuple[Type, ...] = ()
 
 
+OUTSIDE = ("sdy.mesh",)
+"""Operations beside the functions of a module that say nothing of values."""
+
+
 @dataclass(slots=True)
 class Module:
     """Functions by name."""
