@@ -194,6 +194,8 @@ GROUPS = (
         "Other frameworks",
         "See [Port PyTorch code](howto/from-pytorch.md) and [Port JAX code](howto/from-jax.md).",
         ("from_torch", "ImportedModule", "to_torch", "to_jax", "to_stablehlo"),
+        "See [Port PyTorch code](howto/from-pytorch.md).",
+        ("from_torch", "ImportedModule", "to_torch", "from_stablehlo", "ImportedProgram"),
     ),
     Group(
         "Debugging",

@@ -30,7 +30,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import ConstantLike
 
-from xdsl_rlx import dialects, lowering, transforms
+from xdsl_rlx import dialects, frontends, lowering, transforms
 from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.mir import Mir, branch, control
@@ -170,6 +170,7 @@ def passes_text() -> str:
         _HOW_TO_RUN,
     ]
     lines += ["## On `hir` and `mir`", *_entries(dict(transforms.UNIVERSE.all_passes), "pass")]
+    lines += ["## From and to StableHLO", *_entries(dict(frontends.UNIVERSE.all_passes), "pass")]
     lines += ["## To and on `lir`", *_entries(dict(lowering.UNIVERSE.all_passes), "pass")]
     lines += ["## Targets", *_entries(dict(lowering.TARGETS), "target")]
     return "\n\n".join(lines) + "\n"

@@ -48,8 +48,8 @@ class ConvertStablehloToMirPass(ModulePass):
     }
     ```
 
-    The text is MLIR's generic form, read with `--allow-unregistered-dialect`. A constant of floats that is the bits of
-    an infinity or a NaN as a number is refused: `xdsl-opt` has read it wrongly. Operations without a translation are
+    The text is MLIR's generic form, read with `--allow-unregistered-dialect`. A floating-point constant that is the bits
+    of an infinity or a NaN as a number is refused: `xdsl-opt` has read it wrongly. Operations without a translation are
     listed in one error.
     """
 

@@ -22,7 +22,6 @@ from xdsl_rlx.derive import Derivation, Outcome, apply_passes, known_outcome, no
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.frontends import UNIVERSE as FRONTENDS
 from xdsl_rlx.lowering import UNIVERSE as LOWERING
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
@@ -46,7 +45,7 @@ MOST_NESTED = 100
 
 @lru_cache(maxsize=1)
 def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    return {**get_all_passes(), **TRANSFORMS.all_passes, **LOWERING.all_passes, **FRONTENDS.all_passes}
+    return {**get_all_passes(), **TRANSFORMS.all_passes, **LOWERING.all_passes}
 
 
 def _parsed(pipeline: str) -> Sequence[ModulePass]:
