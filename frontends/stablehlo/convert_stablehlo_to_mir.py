@@ -48,9 +48,9 @@ class ConvertStablehloToMirPass(ModulePass):
     }
     ```
 
-    The text is MLIR's generic form, read with `--allow-unregistered-dialect`. A floating-point constant that is the bits
-    of an infinity or a NaN as a number is refused: `xdsl-opt` has read it wrongly. Operations without a translation are
-    listed in one error.
+    The text is MLIR's generic form, read with `--allow-unregistered-dialect`. A floating-point constant that is the
+    bits of an infinity or a NaN as a number is refused: `xdsl-opt` has read it wrongly. Operations without a
+    translation are listed in one error.
     """
 
     name = "convert-stablehlo-to-mir"
