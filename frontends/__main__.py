@@ -13,7 +13,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = ArgumentParser(prog="python -m xdsl_rlx.frontends", description="Translate StableHLO to mir.")
     parser.add_argument("file", help="text, bytecode or a portable artifact; - is the standard input")
     parser.add_argument("-o", "--output", help="the file to write (default: the standard output)")
-    parser.add_argument("--report", action="store_true", help="list how operations are translated instead")
+    parser.add_argument(
+        "--report", action="store_true", help="list how operations are translated, and what is recognised"
+    )
     options = parser.parse_args(arguments)
 
     from xdsl_rlx.frontends.shared.errors import FrontendError
@@ -22,9 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         source = sys.stdin.buffer.read() if options.file == "-" else Path(options.file)
         program = from_stablehlo(source)
-        text = (
-            "\n".join(f"{n:6} {name}" for name, n in program.report.items()) if options.report else str(program.graph)
-        )
+        counts = {**program.report, **program.recognised} if options.report else {}
+        text = "\n".join(f"{n:6} {name}" for name, n in counts.items()) if options.report else str(program.graph)
     except FrontendError as error:
         print(error, file=sys.stderr)
         return 1

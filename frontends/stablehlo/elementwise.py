@@ -15,6 +15,7 @@ import numpy as np
 from xdsl_rlx import special
 from xdsl_rlx.frontends.shared import numbers
 from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, numpy_dtype, shape_of, traced
+from xdsl_rlx.frontends.shared.windows import is_neutral
 from xdsl_rlx.frontends.stablehlo.rows import ROWS, Call
 from xdsl_rlx.frontends.stablehlo.tree import Type
 from xdsl_rlx.frontends.stablehlo.types import AS_SIGNED, COMPLEXES, FLOATS, least, like, stored
@@ -192,6 +193,11 @@ def _extreme(c: Call, x: Any, y: Any) -> Any:
         # by the real parts, and the imaginary ones of equal real parts
         before = (np.real(x) > np.real(y)) | ((np.real(x) == np.real(y)) & (np.imag(x) > np.imag(y)))
         return np.where(before, x, y) if is_max else np.where(before, y, x)
+    # JAX begins the maxima of softmax and logsumexp with -inf
+    kind = "max" if is_max else "min"
+    for one, other in ((x, y), (y, x)):
+        if c.dtype in FLOATS and np.ndim(one) == 0 and is_neutral(one, kind, c.dtype) and shape_of(other) == c.shape:
+            return other
     of = np.maximum if is_max else np.minimum
     if c.given[0] in AS_SIGNED:
         bits = least(c.dtype)

@@ -30,6 +30,7 @@ from xdsl_rlx.frontends.stablehlo.types import kept, stored
 from xdsl_rlx.linearization import ShapeDtypeStruct
 from xdsl_rlx.passes import run_passes
 from xdsl_rlx.tracing import builder_of, trace
+from xdsl_rlx.transforms.driver import is_constant, is_view
 
 assert table.ROWS
 
@@ -42,6 +43,7 @@ class ImportedProgram:
     A program in StableHLO as a function of its arguments, in order or by name: on arrays it runs compiled.
 
     It returns a tuple of results, or the result if there is one. `rlx.grad`, `rlx.vmap` and `rlx.compile` take it.
+    `report` counts the operations of the program, `recognised` the loops and composites that were found in it.
     """
 
     def __init__(self, module: Module, name: str, names: Sequence[str] | None):
@@ -75,6 +77,16 @@ class ImportedProgram:
         for (name, status), times in walk.fired(self._module, self._function.name).items():
             found[f"{name} ({status})"] += times
         return dict(found.most_common())
+
+    @cached_property
+    def recognised(self) -> Mapping[str, int]:
+        """Loops and composite operations that were found in the program, such as `mir.scan` and `mir.attention`."""
+        before, after = (
+            Counter(op.name for op in graph.module.walk() if not is_view(op) and not is_constant(op))
+            for graph in (self.graph, run_passes(self.graph, "mir-raise-composites"))
+        )
+        found = dict((after - before).most_common())
+        return {**({"mir.scan": before["mir.scan"]} if before["mir.scan"] else {}), **found}
 
     @cached_property
     def graph(self) -> GraphModule:
