@@ -13,9 +13,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = ArgumentParser(prog="python -m xdsl_rlx.frontends", description="Translate StableHLO to mir.")
     parser.add_argument("file", help="text, bytecode or a portable artifact; - is the standard input")
     parser.add_argument("-o", "--output", help="the file to write (default: the standard output)")
-    parser.add_argument(
-        "--report", action="store_true", help="list how operations are translated, and what is recognised"
-    )
+    parser.add_argument("--report", action="store_true", help="list how operations are translated")
     options = parser.parse_args(arguments)
 
     from xdsl_rlx.frontends.shared.errors import FrontendError

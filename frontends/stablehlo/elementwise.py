@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx import special
-from xdsl_rlx.frontends.shared import numbers
+from xdsl_rlx.frontends.shared import complexes, numbers
 from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, numpy_dtype, shape_of, traced
 from xdsl_rlx.frontends.shared.windows import is_neutral
 from xdsl_rlx.frontends.stablehlo.rows import ROWS, Call
@@ -48,12 +48,6 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "tan": np.tan,
     "tanh": np.tanh,
     "cbrt": np.cbrt,
-    "chlo.acos": np.arccos,
-    "chlo.acosh": np.arccosh,
-    "chlo.asin": np.arcsin,
-    "chlo.asinh": np.arcsinh,
-    "chlo.atan": np.arctan,
-    "chlo.atanh": np.arctanh,
     "chlo.conj": np.conj,
     "chlo.cosh": np.cosh,
     "chlo.is_inf": np.isinf,
@@ -65,6 +59,24 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 
 for _name, _of in _UNARY.items():
     ROWS.add(_name, folds=True)(lambda c, x, of=_of: of(x))
+
+_INVERSES: dict[str, Callable[[Any], Any]] = {
+    "chlo.acos": np.arccos,
+    "chlo.acosh": np.arccosh,
+    "chlo.asin": np.arcsin,
+    "chlo.asinh": np.arcsinh,
+    "chlo.atan": np.arctan,
+    "chlo.atanh": np.arctanh,
+}
+
+
+def _inverse(of: Callable[[Any], Any]) -> Callable[[Call, Any], Any]:
+    on_complexes = getattr(complexes, of.__name__)
+    return lambda c, x: on_complexes(traced(x)) if c.given[0] in COMPLEXES else of(x)
+
+
+for _name, _of in _INVERSES.items():
+    ROWS.add(_name, folds=True)(_inverse(_of))
 
 _SPECIAL: dict[str, Callable[..., Any]] = {
     "chlo.bessel_i1e": special.i1e,
@@ -318,6 +330,8 @@ def _from_unsigned(x: Any, source: str, target: str) -> Any:
     """Unsigned numbers whose bits are kept in signed ones, in another type."""
     if source == "u16":
         return cast(cast(x, "i32") & like(0xFFFF, "i32"), stored(target))
+    if target in COMPLEXES:
+        return cast(_from_unsigned(x, source, "f64" if target == "c128" else "f32"), target)
     if target not in FLOATS:
         return cast(x, stored(target))
     x = traced(x)
