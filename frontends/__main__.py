@@ -7,6 +7,9 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
+from xdsl_rlx.frontends.shared.errors import FrontendError
+from xdsl_rlx.frontends.stablehlo.imported_program import from_stablehlo
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the program of a file, or of the standard input, in mir; 1 if it cannot be read."""
@@ -15,9 +18,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--output", help="the file to write (default: the standard output)")
     parser.add_argument("--report", action="store_true", help="list how operations are translated")
     options = parser.parse_args(arguments)
-
-    from xdsl_rlx.frontends.shared.errors import FrontendError
-    from xdsl_rlx.frontends.stablehlo.imported_program import from_stablehlo
 
     try:
         source = sys.stdin.buffer.read() if options.file == "-" else Path(options.file)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.frontends.shared.errors import FrontendError
-from xdsl_rlx.frontends.stablehlo import read_jaxlib
+from xdsl_rlx.frontends.stablehlo import read_jaxlib, read_text
 from xdsl_rlx.frontends.stablehlo.tree import Module
 
 _BYTECODE = b"ML\xefR"
@@ -28,8 +28,6 @@ def read(source: object) -> Module:
         return read_jaxlib.read(content)
     if isinstance(content, bytes):
         raise FrontendError("from_stablehlo: bytecode is read by JAX: pip install 'xdsl-rlx[jax]', or pass text")
-    from xdsl_rlx.frontends.stablehlo import read_text
-
     return read_text.read(content)
 
 
