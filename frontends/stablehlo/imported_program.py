@@ -50,6 +50,7 @@ class ImportedProgram:
         walk.check(module, name)
         self._module = module
         self._function = module.functions[name]
+        self._graph: GraphModule | None = None
         self.__name__ = name if name.isidentifier() else "program"
         self.names = argument_names(self._function, names)
         """Names of the arguments."""
@@ -88,10 +89,13 @@ class ImportedProgram:
         found = dict((after - before).most_common())
         return {**({"mir.scan": before["mir.scan"]} if before["mir.scan"] else {}), **found}
 
-    @cached_property
+    @property
     def graph(self) -> GraphModule:
         """The program in mir."""
-        return run_passes(built(self._module, self._function.name, self.names), PASSES)
+        # not a cached property: operations would be located in the standard library, which calls it
+        if self._graph is None:
+            self._graph = run_passes(built(self._module, self._function.name, self.names), PASSES)
+        return self._graph
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the results; FrontendError for arguments of other shapes than the program has."""

@@ -222,8 +222,10 @@ def _is_elementwise(module: Module, block: Block) -> bool:
 
 
 def _scope(op: Op) -> AbstractContextManager[None]:
-    """A scope for the locations of operations: the names that JAX has for the place, such as `block/attention`."""
-    name = op.location.partition(" (")[2].removesuffix(")")
-    parts = [part for part in name.split("/")[:-1] if "(" not in part]
-    builder = builder_of() if parts else None
-    return builder.named("/".join(parts)) if isinstance(builder, Graph) else nullcontext()
+    """A scope for the locations of operations: the place in the source, and the names that JAX has for it."""
+    known = op.name not in _CALLS and not op.location.startswith("an unknown")
+    builder = builder_of() if known else None
+    return builder.named(op.location) if isinstance(builder, Graph) else nullcontext()
+
+
+_CALLS = ("func.call", "stablehlo.composite")
