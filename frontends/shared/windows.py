@@ -26,6 +26,8 @@ _CUMULATIVE = {"add": "cumsum", "max": "cummax", "min": "cummin", "mul": "cumpro
 _POOLS = {"add": "sum", "max": "max", "min": "min"}
 _OF_BOOLEANS = {"add": "or", "max": "or", "min": "and", "mul": "and"}
 
+Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
+
 KINDS = tuple(_JOINS)
 """Reductions that are one operation on two elements."""
 
@@ -130,7 +132,7 @@ def _running(x: Any, kind: str, axis: int, reverse: bool) -> Any:
     if kind == "add":
         return cumulative_sum(x, axis, reverse)
     if kind not in _CUMULATIVE:
-        return _doubled(x, kind, axis, reverse)
+        return _doubled([x], lambda a, b: [join(kind, a[0], b[0])], axis, reverse)[0]
     turned = np.flip(x, axis) if reverse else x
     found = function(_CUMULATIVE[kind])(turned, axis, **({"dtype": x.dtype} if kind == "mul" else {}))
     return np.flip(found, axis) if reverse else found
@@ -141,16 +143,16 @@ def cumulative_sum(x: Any, axis: int, reverse: bool = False) -> Any:
     return function("cumsum")(traced(x), axis, False, reverse, dtype_of(x))
 
 
-def _doubled(x: Any, kind: str, axis: int, reverse: bool) -> Any:
+def _doubled(xs: Sequence[Any], combine: Combine, axis: int, reverse: bool) -> Sequence[Any]:
     """A cumulative reduction in a logarithmic number of steps."""
-    step, n = 1, x.shape[axis]
+    step, n = 1, xs[0].shape[axis]
     while step < n:
-        before = _span(x, axis, 0, n - step), _span(x, axis, step, n - step)
-        both = join(kind, *before)
-        rest = _span(x, axis, n - step, step) if reverse else _span(x, axis, 0, step)
-        x = np.concatenate([both, rest] if reverse else [rest, both], axis)
+        both = combine([_span(x, axis, 0, n - step) for x in xs], [_span(x, axis, step, n - step) for x in xs])
+        rest = [_span(x, axis, n - step if reverse else 0, step) for x in xs]
+        pairs = zip(both, rest, strict=True)
+        xs = [np.concatenate([traced(y), z] if reverse else [z, traced(y)], axis) for y, z in pairs]
         step *= 2
-    return x
+    return xs
 
 
 def _span(x: Any, axis: int, start: int, count: int, step: int = 1) -> Any:
@@ -210,14 +212,22 @@ def _along(x: Any, kind: str, axis: int, size: int, stride: int, dilation: int, 
 def reduce_window_by(
     operands: Sequence[Any],
     inits: Sequence[Any],
-    combine: Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]],
+    combine: Combine,
     windows: Windows,
 ) -> list[Any]:
     """
-    Return the reduction of each window by any function of two lists of tensors, which have the shape of the result.
+    Return the reduction of each window by any function of two lists of tensors of one shape, which is associative.
 
-    FrontendError for windows of more than `LARGEST` elements.
+    Cumulative reductions take a logarithmic number of steps. FrontendError for other windows of more than `LARGEST`
+    elements.
     """
+    if (along := _cumulative(shape_of(operands[0]), windows)) is not None:
+        axis, reverse = along
+        found = _doubled([traced(x) for x in operands], combine, axis, reverse)
+        starts = [
+            np.broadcast_to(traced(cast(init, dtype_of(x))), x.shape) for x, init in zip(found, inits, strict=True)
+        ]
+        return list(combine(starts, found))
     if (elements := prod(windows.sizes)) > LARGEST:
         raise FrontendError(
             f"a reduction of windows of {elements} elements by a function that is not one operation: expected at most "

@@ -37,6 +37,7 @@ _ORDERS = frozenset(
         "stablehlo.minimum",
         "stablehlo.not",
         "stablehlo.or",
+        "func.return",
         "stablehlo.return",
         "stablehlo.select",
         "stablehlo.xor",
@@ -44,7 +45,13 @@ _ORDERS = frozenset(
 )
 """Operations of a body that only compares its arguments: it is known from all ways in which these can be ordered."""
 
-_MOST_KEYS = 4
+_MOST_KEYS = 16
+
+_EXHAUSTIVE = 3
+"""Keys up to which all pairs of samples are compared; of more keys, random ones."""
+
+_DRAWN = 1 << 15
+"""Pairs of random samples."""
 
 
 def kind_of(block: Block) -> str | None:
@@ -139,8 +146,12 @@ def _compared(
     """What a comparator returns for all pairs of samples of its first operands, and for any of the others."""
     types = block.types[::2]
     samples = [_samples(type_, constants)[: 64 if keys < 3 else 5] for type_ in types[:keys]]
-    columns = [np.array(one) for one in zip(*product(*(s for s in samples for _ in range(2))), strict=True)]
     rng = np.random.default_rng(0)
+    if keys <= _EXHAUSTIVE:
+        columns = [np.array(one) for one in zip(*product(*(s for s in samples for _ in range(2))), strict=True)]
+    else:
+        # few numbers, so that keys in front are often equal
+        columns = [rng.choice(np.array(s[:2]), _DRAWN) for s in samples for _ in range(2)]
     given: list[Any] = []
     for n, type_ in enumerate(types):
         dtype = _dtype(type_)

@@ -26,6 +26,10 @@ class Walker(Protocol):
         """The results of a function of the module."""
         ...
 
+    def function(self, name: str) -> Block:
+        """The body of a function of the module."""
+        ...
+
     def block(self, block: Block, operands: Sequence[Any]) -> list[Any]:
         """What a block returns for these arguments."""
         ...

@@ -13,6 +13,7 @@ import numpy as np
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.shared.values import cast, category, dtype_of, traced
 from xdsl_rlx.frontends.stablehlo.bodies import Order, order_of
+from xdsl_rlx.frontends.stablehlo.custom_calls import TARGETS
 from xdsl_rlx.frontends.stablehlo.rows import ROWS, Call
 from xdsl_rlx.frontends.stablehlo.types import AS_SIGNED, least
 from xdsl_rlx.op_functions import function
@@ -48,6 +49,21 @@ def _key(x: Any, dtype: str) -> Any:
     if dtype in AS_SIGNED:
         return x ^ least(dtype_of(x))
     return cast(x, "i8") if category(dtype_of(x)) == 0 else x
+
+
+@TARGETS.add("ApproxTopK")
+def _approximate_top_k(c: Call, x: Any, numbers: Any, *inits: Any) -> Any:
+    """The first elements in the order of a comparator, which are exact here, and what stands beside them."""
+    options = c.get("mhlo.backend_config") or {}
+    axis, k = int(options["reduction_dim"]), int(options["top_k"])
+    (comparator,) = c.get("called_computations")
+    order = order_of(c.walk, c.walk.function(str(comparator)))
+    if order is None or order.keys != 1 or c.shape[axis] != k:
+        raise FrontendError("expected the largest or the smallest elements, all of which are returned")
+    xs: list[Any] = [traced(x), traced(numbers)]
+    keys = np.moveaxis(_key(xs[0], c.given[0]), axis, -1)
+    found = np.moveaxis(function("topk")(keys, k, smallest=not order.descending), -1, axis)
+    return [np.take_along_axis(one, found, axis) for one in xs]
 
 
 @ROWS.add("chlo.top_k")

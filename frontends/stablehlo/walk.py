@@ -117,6 +117,10 @@ class Walk:
         """The results of a function."""
         return self.block(self.module.functions[name].block, operands)
 
+    def function(self, name: str) -> Block:
+        """The body of a function."""
+        return self.module.functions[name].block
+
     def block(self, block: Block, operands: Sequence[Any]) -> list[Any]:
         """Build the operations of a block; return what it returns."""
         values = self.values

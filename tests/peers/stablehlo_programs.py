@@ -12,14 +12,17 @@ import jax
 import jax.experimental.ode
 import jax.numpy as jnp
 import jax.scipy.linalg as sl
+import jax.scipy.optimize
 import numpy as np
 from jax import lax
+from jax.experimental import sparse
 
 _rng = np.random.default_rng(0)
 A = _rng.standard_normal((4, 4))
 S = A @ A.T + 4 * np.eye(4)
 B = _rng.standard_normal((4, 2))
 X = _rng.standard_normal((3, 5))
+Y = _rng.standard_normal((3, 200))
 I = _rng.integers(-9, 9, (3, 5))  # noqa: E741
 U = _rng.integers(0, 2**60, (3, 5)).astype(np.uint64) * np.uint64(8)
 
@@ -227,6 +230,90 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
     "redprec": (lambda x: lax.reduce_precision(x, 5, 10), X),
     "bf16": (lambda x: (x.astype(jnp.bfloat16) @ x.T.astype(jnp.bfloat16)).astype(np.float32), X),
     "xor": (lambda i: jnp.bitwise_xor.reduce(i, axis=1), I),
+    "cumlse_long": (lambda x: lax.cumlogsumexp(x, 1), Y),
+    "cumlser": (lambda x: lax.cumlogsumexp(x, 1, reverse=True), Y),
+    "lex5": (lambda i: lax.sort(tuple(i[k % 3] % 3 for k in range(6)), num_keys=5), I),
+    "redw_fn": (lambda x: lax.reduce_window(x, 0.0, lambda a, b: jnp.logaddexp(a, b), (1, 3), (1, 1), "VALID"), X),
+    "reduce_fn": (lambda x: lax.reduce(x, -np.inf, lambda a, b: jnp.logaddexp(a, b), (1,)), X),
+    "red2": (lambda x: lax.reduce((x, x * 2), (0.0, 1.0), lambda a, b: (a[0] + b[0], a[1] * b[1]), (0,)), X),
+    "argminmax": (
+        lambda x: lax.reduce(
+            (x, lax.iota(np.int32, 5) + jnp.zeros((3, 1), np.int32)),
+            (-np.inf, np.int32(0)),
+            lambda a, b: jax.tree.map(lambda p, q: jnp.where(a[0] >= b[0], p, q), a, b),
+            (1,),
+        ),
+        X,
+    ),
+    "scapply": (lambda x: x.at[jnp.array([0, 2])].apply(jnp.sin), X),
+    "segprod": (lambda x: jax.ops.segment_prod(x, jnp.array([0, 0, 1]), 3), X),
+    "convi8": (
+        lambda x: lax.conv_general_dilated(
+            (x * 9).astype(np.int8)[None, None],
+            (x * 9).astype(np.int8)[None, None, :2, :2],
+            (1, 1),
+            "SAME",
+            preferred_element_type=np.int32,
+        ),
+        X,
+    ),
+    "conv3d": (
+        lambda x: lax.conv_general_dilated(
+            x.reshape(1, 1, 3, 5, 1), x.reshape(1, 1, 3, 5, 1)[:, :, :2, :2], (1, 1, 1), "SAME"
+        ),
+        X,
+    ),
+    "doti8": (
+        lambda i: lax.dot_general(
+            i.astype(np.int8), i.T.astype(np.int8), (((1,), (0,)), ((), ())), preferred_element_type=np.int32
+        ),
+        I,
+    ),
+    "whilebatch": (
+        lambda x: jax.vmap(lambda v: lax.while_loop(lambda c: c.sum() < 50, lambda c: c * 1.7 + 1, v))(x),
+        X,
+    ),
+    "vmapcond": (lambda x: jax.vmap(lambda v: lax.cond(v.sum() > 0, jnp.sin, jnp.cos, v))(x), X),
+    "nestscan": (lambda x: lax.scan(lambda c, a: lax.scan(lambda d, b: (d * 0.5 + b, d), c, a), 0.0, x), X),
+    "scan_int": (lambda x: lax.scan(lambda c, i: (c + x[i], c), x[0], jnp.array([2, 1, 0])), X),
+    "fori_at": (lambda x: lax.fori_loop(0, 3, lambda i, y: y.at[i].set(x[i] * 2 + y[(i + 1) % 3]), x), X),
+    "fori_dyn": (lambda x, i: lax.fori_loop(0, i[0, 0] % 5 + 1, lambda k, y: y * 1.1 + k, x), X, abs(I)),
+    "fori_rev": (lambda x: lax.fori_loop(0, 3, lambda i, y: y + x[2 - i] * (i + 1), x[0]), X),
+    "fori_step": (
+        lambda x: lax.while_loop(lambda c: c[0] < 5, lambda c: (c[0] + 2, c[1] + x[:, c[0]]), (0, x[:, 0]))[1],
+        X,
+    ),
+    "scan_len0": (lambda x: lax.scan(lambda c, a: (c + a, c), x[0], x[:0]), X),
+    "scan1": (lambda x: lax.scan(lambda c, a: (c + a, c), x[0], x[:1]), X),
+    "scan_xs_none": (lambda x: lax.scan(lambda c, _: (c * 0.9, c.sum()), x, None, length=7), X),
+    "approx": (lambda x: lax.approx_max_k(x, 2), X),
+    "lstsq": (lambda a, b: jnp.linalg.lstsq(a, b)[0], A, B),
+    "vmapsolve": (jax.vmap(jnp.linalg.solve), np.stack([S, S + 1]), np.stack([B, B])),
+    "householder": (lambda a: lax.linalg.householder_product(a, a[0] * 0.1), A),
+    "poisson": (lambda x: jax.random.poisson(jax.random.key(0), 3.0, (4,)), X),
+    "beta": (lambda x: jax.random.beta(jax.random.key(0), 2.0, 3.0, (4,)), X),
+    "choice": (lambda x: jax.random.choice(jax.random.key(0), x[0], (3,), replace=False), X),
+    "u64b": (lambda x: jax.random.bits(jax.random.key(0), (4,), np.uint64), X),
+    "u16": (lambda x: jax.random.bits(jax.random.key(0), (4,), np.uint16), X),
+    "corr": (lambda x: jnp.corrcoef(x), X),
+    "image": (
+        lambda x: (
+            jax.image.resize(x, (5, 3), "cubic"),
+            jax.scipy.ndimage.map_coordinates(x, [jnp.array([0.5, 1.2]), jnp.array([1.5, 2.2])], 1),
+        ),
+        X,
+    ),
+    "minimize": (
+        lambda x: jax.scipy.optimize.minimize(lambda v: ((v - x[0]) ** 2).sum(), jnp.zeros(5), method="BFGS").x,
+        X,
+    ),
+    "sparse": (lambda x: sparse.BCOO.fromdense(x, nse=15) @ x[0], X),
+    "attn": (
+        lambda x: jax.nn.dot_product_attention(
+            x.reshape(1, 3, 1, 5), x.reshape(1, 3, 1, 5), x.reshape(1, 3, 1, 5), is_causal=True
+        ),
+        X,
+    ),
 }
 
 FORWARD_ONLY = {
