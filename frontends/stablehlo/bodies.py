@@ -169,17 +169,25 @@ def _compared(
 
 
 def _agrees(result: Any, pairs: Sequence[tuple[Any, Any]], descending: bool) -> bool:
-    """Whether a comparator is the lexicographic order, wherever zeros of two signs do not meet."""
+    """
+    Whether a comparator is the lexicographic order, wherever zeros of two signs do not meet.
+
+    One that is false wherever a NaN is compared says nothing of the order of these.
+    """
     less = np.zeros(result.shape, np.bool_)
     equal, unclear = np.ones(result.shape, np.bool_), np.zeros(result.shape, np.bool_)
+    nan = np.zeros(result.shape, np.bool_)
     for a, b in pairs:
         x, y = (b, a) if descending else (a, b)
         below, same = x < y, x == y
         if a.dtype.kind == "f":
+            nan |= equal & ((x != x) | (y != y))
             below = below | ((x == x) & (y != y))
             same = same | ((x != x) & (y != y))
             unclear |= equal & (x == 0) & (y == 0) & (np.signbit(x) != np.signbit(y))
         less, equal = less | (equal & below), equal & same
+    if not np.any(result & nan):
+        unclear |= nan
     return bool(np.all((result == less) | unclear))
 
 

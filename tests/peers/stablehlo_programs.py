@@ -317,6 +317,16 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
 }
 
 FORWARD_ONLY = {
+    "argminmax": "JAX has no rule",
+    "attn": "JAX computes its softmax in f32",
+    "fori_dyn": "the loop has no bound in its text",
+    "fori_step": "the loop has no bound to JAX",
+    "householder": "JAX has no rule",
+    "minimize": "the loop has no bound",
+    "redw_fn": "JAX has no rule",
+    "scapply": "JAX has no rule",
+    "segprod": "JAX has no rule",
+    "whilebatch": "the loop has no bound",
     "cho": "JAX's gradient of a symmetric matrix that is not made symmetric is one of many",
     "next": "JAX has no rule",
     "svdf": "JAX has no rule for square factors",

@@ -86,3 +86,26 @@ def test_programs_are_parts_of_traced_functions() -> None:
         return (jnp.tanh(2 * x) * (2 * x).sum()).sum()
 
     np.testing.assert_allclose(rlx.compile(rlx.grad(ours))(x), jax.grad(theirs)(x), rtol=1e-12)
+
+
+def test_a_scan_compiles_to_the_same_kernels_by_text_jaxpr_and_builder() -> None:
+    rng = np.random.default_rng(0)
+    w, u, b, xs = (rng.standard_normal(shape).astype(np.float32) for shape in ((16, 16), (8, 16), (16,), (20, 4, 8)))
+
+    def recurrence(scan, tanh):
+        def of(w, u, b, xs):
+            def body(h, a):
+                h = tanh(h @ w + a @ u + b)
+                return h, h * 2
+
+            return scan(body, np.zeros((4, 16), np.float32), xs)[1].sum()
+
+        return of
+
+    theirs = recurrence(jax.lax.scan, jnp.tanh)
+    text = rlx.from_stablehlo(jax.jit(theirs).lower(w, u, b, xs).as_text())
+    counts = {
+        str(rlx.lower(rlx.trace(rlx.grad(f, argnums=(0, 1, 2)), w, u, b, xs))).count("lir.launch")
+        for f in (text, rlx.from_jax(theirs), recurrence(rlx.scan, np.tanh))
+    }
+    assert len(counts) == 1
