@@ -1,7 +1,7 @@
 """Write docs/ops.md, passes.md, coverage.md, builder.md and api.md from definitions, rules and docstrings.
 
 docs/howto/names.md and from-rlx.md are written from the tables in names_table.py and rlx_table.py, docs/howto/aten.md
-from the rows of frontends/aten.
+from the rows of frontends/aten, docs/howto/stablehlo.md from those of frontends/stablehlo.
 
 `--check` writes nothing and fails if a file is out of date; a test runs it.
 """
@@ -49,9 +49,11 @@ from api_reference import api_text  # noqa: E402
 from aten_page import aten_text  # noqa: E402
 from names_page import names_text, rlx_text  # noqa: E402
 from numerics.families import SAMPLES  # noqa: E402
+from stablehlo_page import stablehlo_text  # noqa: E402
 
 TABLE_NOTE = "<!-- Generated from docs/names_table.py by `make docs`: change that file, not this one. -->"
 ATEN_NOTE = "<!-- Generated from frontends/aten by `make docs`: change the rows there, not this file. -->"
+STABLEHLO_NOTE = ATEN_NOTE.replace("aten", "stablehlo")
 NOTE = "<!-- Generated from the docstrings by `make docs`: change them, not this file. -->"
 
 
@@ -336,6 +338,7 @@ def main() -> int:
         "api.md": lambda: api_text(NOTE),
         "howto/names.md": lambda: names_text(TABLE_NOTE),
         "howto/aten.md": lambda: aten_text(ATEN_NOTE),
+        "howto/stablehlo.md": lambda: stablehlo_text(STABLEHLO_NOTE),
         "howto/from-rlx.md": lambda: rlx_text(TABLE_NOTE.replace("names_table", "rlx_table")),
     }
     for name, text in ((name, make()) for name, make in pages.items()):

@@ -45,6 +45,10 @@ class Targets:
 
         return decorate
 
+    def names(self) -> list[str]:
+        """All targets; those of LAPACK's functions without the letter of their element type."""
+        return sorted(self._targets)
+
     def get(self, target: str) -> Callable[..., Any] | None:
         """The builder of a target, if there is one."""
         match = _LAPACK.fullmatch(target)
