@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from xdsl_rlx.dialects.mir.bits import width as width_of
 from xdsl_rlx.dialects.mir.branch import WhileOp
 from xdsl_rlx.dialects.mir.creation import IotaOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp, EqOp, WhereOp
@@ -282,7 +283,8 @@ def _lines(op: WhileOp, same: set[int]) -> dict[int, Line]:
         if start is None:
             continue
         # the carry itself as one step of a line that begins at 0: what is yielded says how far it goes
-        step = Counters(body, {body.args[k]: Line(0, 1)} | _fixed(op, body, same), None).line(op.last.values[k])
+        known, width = {body.args[k]: Line(0, 1)} | _fixed(op, body, same), width_of(element_of(init))
+        step = Counters(body, known, None, width).line(op.last.values[k])
         if step is not None and step.step == 1:
             found[k] = Line(start, step.start)
     return {k: line for k, line in found.items() if line.step}

@@ -150,9 +150,13 @@ def _updated(b: MirBuilder, x: Value, update: Any, starts: Sequence[Any]) -> Val
         extent, size = x.shape[axis], new.shape[axis]
         if size == extent:
             continue
-        # the slice with each element at its place; around it, any
-        at = b.constant(np.arange(extent)) - _clamped(b, start, extent - size)
-        inside = b.reshape((at >= 0) & (at < size), (extent, *(1,) * (x.rank - axis - 1)))
+        first, numbers = _clamped(b, start, extent - size), b.constant(np.arange(extent))
+        if size == 1:
+            inside = b.eq(numbers, first)
+        else:
+            # the slice with each element at its place; around it, any
+            at = numbers - first
+            inside, new = (at >= 0) & (at < size), b.gather(new, at, axis)
+        inside = b.reshape(inside, (extent, *(1,) * (x.rank - axis - 1)))
         mask = inside if mask is None else mask & inside
-        new = b.gather(new, at, axis)
     return new if mask is None else b.where(mask, new, x)

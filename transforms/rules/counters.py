@@ -72,9 +72,13 @@ class Line:
 class Counters:
     """The lines of values of a block, found on demand."""
 
-    def __init__(self, block: Block, given: Mapping[SSAValue, Line], times: int | None):
-        """`given` are lines of arguments; `times` is how often the block is run, None if that is not known."""
-        self.block, self.times = block, times
+    def __init__(self, block: Block, given: Mapping[SSAValue, Line], times: int | None, width: int | None = None):
+        """
+        `given` are lines of arguments; `times` is how often the block is run, None if that is not known.
+
+        With `width`, lines are modulo 2 to this number of bits: integers of at least as many may be converted.
+        """
+        self.block, self.times, self.width = block, times, width
         self._lines: dict[SSAValue, Line | None] = dict(given)
 
     @staticmethod
@@ -104,9 +108,23 @@ class Counters:
         if not isinstance(op, _KNOWN):
             return None
         operands = [self.line(one) for one in op.operands]
+        if isinstance(op, CastOp) and not self._converts(op):
+            return None
         line = _of_op(op, operands, self.times)
         # integers wrap where a line does not fit
         return line if line is not None and line.fits(self.times or 1, element_of(x)) else None
+
+    def _converts(self, op: CastOp) -> bool:
+        """Whether a conversion is between integers, and changes none; a line that is known in length is checked."""
+        source, to = element_of(op.operand), element_of(op.result)
+        if source not in (*INTS, i1) or to not in INTS:
+            return False
+        if self.times is not None:
+            return True
+        (low, high), (least, most) = _range(source), _range(to)
+        if self.width is not None:
+            return min(high - low, most - least) >= (1 << self.width) - 1
+        return least <= low and high <= most
 
 
 _KNOWN = (AddOp, SubOp, MulOp, NegOp, MaxOp, MinOp, CastOp, ReshapeOp, ExpandOp, CompareOp, WhereOp, AndOp, OrOp)
@@ -131,23 +149,12 @@ def _of_op(op: Operation, lines: list[Line | None], times: int | None) -> Line |
             return _larger(a, b, times)
         case MinOp():
             return _larger(b, a, times, smaller=True)
-        case CastOp():
-            return a if _keeps_integers(op, times) else None
         case CompareOp():
             return _compared(op, a - b, times)
         case AndOp() | OrOp():
             return Line(a.start & b.start if isinstance(op, AndOp) else a.start | b.start, 0) if _fixed(a, b) else None
         case _:
             return a
-
-
-def _keeps_integers(op: CastOp, times: int | None) -> bool:
-    """Whether a conversion is between integers, and changes none; a line that is known in length is checked."""
-    source, to = element_of(op.operand), element_of(op.result)
-    if source not in (*INTS, i1) or to not in INTS:
-        return False
-    (low, high), (least, most) = _range(source), _range(to)
-    return times is not None or (least <= low and high <= most)
 
 
 def _range(element: Attribute) -> tuple[int, int]:

@@ -165,6 +165,52 @@ func.func @part(%h: tensor<f32>, %init: tensor<5xf32>) -> tensor<5xf32> {
   func.return %ys : tensor<5xf32>
 }
 
+// A counter may be added to in a wider type.
+// CHECK-LABEL: func.func @wide
+// CHECK-NOT: mir.while
+// CHECK: mir.scan 3
+func.func @wide(%x: tensor<f32>) -> tensor<f32> {
+  %zero = mir.constant dense<0> : tensor<i32>
+  %y, %n, %trips = mir.while carries(%x, %zero : tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>) {
+  ^bb0(%a: tensor<f32>, %i: tensor<i32>):
+    %limit = mir.constant dense<3> : tensor<i64>
+    %wide = mir.cast %i : tensor<i32> to tensor<i64>
+    %0 = mir.lt %wide, %limit : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    mir.yield %0 : tensor<i1>
+  } do {
+  ^bb1(%a: tensor<f32>, %i: tensor<i32>):
+    %1 = mir.sin %a : tensor<f32>
+    %one = mir.constant dense<1> : tensor<i64>
+    %wide = mir.cast %i : tensor<i32> to tensor<i64>
+    %sum = mir.add %wide, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %next = mir.cast %sum : tensor<i64> to tensor<i32>
+    mir.yield %1, %next : tensor<f32>, tensor<i32>
+  }
+  func.return %y : tensor<f32>
+}
+
+// A counter that is cut to fewer bits on the way wraps: the loop stays.
+// CHECK-LABEL: func.func @narrow
+// CHECK: mir.while
+func.func @narrow(%x: tensor<f32>) -> tensor<f32> {
+  %zero = mir.constant dense<0> : tensor<i32>
+  %y, %n, %trips = mir.while carries(%x, %zero : tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>) {
+  ^bb0(%a: tensor<f32>, %i: tensor<i32>):
+    %limit = mir.constant dense<300> : tensor<i32>
+    %0 = mir.lt %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    mir.yield %0 : tensor<i1>
+  } do {
+  ^bb1(%a: tensor<f32>, %i: tensor<i32>):
+    %1 = mir.sin %a : tensor<f32>
+    %one = mir.constant dense<1> : tensor<i8>
+    %small = mir.cast %i : tensor<i32> to tensor<i8>
+    %sum = mir.add %small, %one : (tensor<i8>, tensor<i8>) -> tensor<i8>
+    %next = mir.cast %sum : tensor<i8> to tensor<i32>
+    mir.yield %1, %next : tensor<f32>, tensor<i32>
+  }
+  func.return %y : tensor<f32>
+}
+
 // A loop that ends by its values stays, and so does one whose counter would wrap before the end.
 // CHECK-LABEL: func.func @stays
 // CHECK: %0, %1 = mir.while carries(%x : tensor<f32>)
