@@ -9,13 +9,19 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+_leaves: set[type[Any]] = set()
+"""Classes whose instances are leaves for JAX: it is asked once, since most leaves are arrays of few classes."""
+
 
 def is_node_of_jax(value: object) -> bool:
     """Whether an object is of a class that is registered with `jax.tree_util`."""
     jax: Any = sys.modules.get("jax")
-    if jax is None or not hasattr(jax, "tree_util"):
+    if jax is None or not hasattr(jax, "tree_util") or type(value) in _leaves:
         return False
-    return not jax.tree_util.all_leaves([value])
+    if jax.tree_util.all_leaves([value]):
+        _leaves.add(type(value))
+        return False
+    return True
 
 
 def children_in_jax(value: Any) -> tuple[tuple[Any, ...], Any, tuple[str, ...]]:

@@ -41,7 +41,7 @@ _BY_IDENTITY = (
     types.GenericAlias,
     np.ufunc,
 )
-_HEAP_TYPE = 1 << 9
+HEAP_TYPE = 1 << 9
 """The flag of classes that a `class` statement has made (Py_TPFLAGS_HEAPTYPE)."""
 
 _EQUAL_IS_ALIKE = (
@@ -130,7 +130,7 @@ def is_array_like(value: object) -> bool:
 def is_plain_object(value: object) -> bool:
     """Whether a value is an instance of a class written in Python, not of this package, described by attributes."""
     kind = type(value)
-    heap = bool(kind.__flags__ & _HEAP_TYPE)
+    heap = bool(kind.__flags__ & HEAP_TYPE)
     own = hasattr(value, "__dict__") or any("__slots__" in vars(one) for one in kind.__mro__)
     if not heap or not own or kind.__module__.partition(".")[0] in ("xdsl_rlx", "xdsl", "jax", "jaxlib"):
         return False

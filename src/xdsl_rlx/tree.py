@@ -25,7 +25,7 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.jax_nodes import children_in_jax, is_node_of_jax
-from xdsl_rlx.static_keys import Key, Static, attributes_of, is_array_like, is_plain_object, static_key
+from xdsl_rlx.static_keys import HEAP_TYPE, Key, Static, attributes_of, is_array_like, is_plain_object, static_key
 
 __all__ = ["Spec", "Tree", "flatten", "map", "names", "paths", "ravel", "unflatten"]
 
@@ -302,7 +302,10 @@ def _is_container(leaf: object) -> bool:
     # ndarray comes first: nearly all leaves are
     if kind is np.ndarray or isinstance(leaf, Value):
         return False
-    return (dataclasses.is_dataclass(kind) and not is_array_like(leaf)) or is_plain_object(leaf)
+    if (dataclasses.is_dataclass(kind) and not is_array_like(leaf)) or is_plain_object(leaf):
+        return True
+    # an array in a container of JAX, such as a parameter of Flax, can be read as an array itself
+    return bool(kind.__flags__ & HEAP_TYPE) and is_array_like(leaf) and is_node_of_jax(leaf)
 
 
 def _holds_arrays(value: Any) -> bool:

@@ -86,9 +86,10 @@ def wide(tree: Any) -> Any:
     return jax.tree.map(one, tree)
 
 
-def values(f: Callable[..., Any], *args: Any, tolerance: float | None = None) -> None:
-    """Assert that values are JAX's."""
-    same(rlx.from_jax(f)(*args), jax.tree.map(lambda x: x, jax.jit(f)(*args)), tolerance)
+def values(f: Callable[..., Any], *args: Any, tolerance: float | None = None, x64: bool = False) -> None:
+    """Assert that values are JAX's, with its default types or with `x64`."""
+    with jax.enable_x64(x64):
+        same(rlx.from_jax(f)(*args), jax.jit(f)(*args), tolerance)
 
 
 def derivatives(

@@ -172,7 +172,7 @@ CASES["clamp, bounds"] = Case(
     lambda x, low, high: (
         jnp.clip(x, -1, 1),
         lax.clamp(jnp.full_like(x, -1), x, jnp.ones_like(x)),
-        lax.clamp(low, x, high),
+        lax.clamp(jnp.broadcast_to(low, x.shape), x, jnp.broadcast_to(high, x.shape)),
     ),
     (f32([-2, -1, -0.5, 0, 1, 2, 0]), f32(-0.5), f32(0.5)),
     1,
@@ -322,7 +322,7 @@ CASES["reduce_and, reduce_or, reduce_xor"] = Case(
 )
 CASES["argmax, argmin"] = Case(
     each(lambda x: (jnp.argmax(x, 0), jnp.argmin(x, -1), jnp.argmax(x))),
-    (normal(3, 4), integers(0, 3, 3, 4), normal(3, 2) > 0, f32([[1, np.nan], [np.nan, 1]]), np.ones((2, 3))),
+    (normal(3, 4), integers(0, 3, 3, 4), normal(3, 2) > 0, f32([[1, np.nan], [np.nan, 1]]), f32(np.ones((2, 3)))),
     0,
 )
 for _name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"):

@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
-import jax
 import pytest
 from peers import jax_compare
 from peers.jax_ops import CASES, Case
@@ -14,8 +11,7 @@ from peers.jax_ops import CASES, Case
 
 def run(case: Case) -> None:
     """Compare all that a case has."""
-    with jax.enable_x64(True) if case.x64 else nullcontext():
-        jax_compare.values(case.f, *case.args, tolerance=case.tolerance)
+    jax_compare.values(case.f, *case.args, tolerance=case.tolerance, x64=case.x64)
     if case.orders:
         jax_compare.derivatives(case.f, *case.args, orders=case.orders, tolerance=case.slack)
 

@@ -14,7 +14,6 @@ from xdsl_rlx.frontends.aten.rows import Status
 from xdsl_rlx.frontends.jaxpr import walk
 from xdsl_rlx.frontends.jaxpr.table import ROWS
 
-
 OUT_OF_REACH = {
     "broadcast_to",
     "call",

@@ -96,7 +96,10 @@ def gaussian_process_prediction(x, y, x_new):
 @PROGRAMS.add(draw(8, 3), draw(8), compared=BOTH, page="kernel_lsq", slack=1e-8)
 def kernel_least_squares(x, y):
     kernel = jax.vmap(lambda a: jax.vmap(lambda b: jnp.exp(-0.5 * jnp.sum((a - b) ** 2)))(x))(x)
-    step = lambda alpha, _: (alpha - 0.1 * jax.grad(lambda a: 0.5 * a @ kernel @ a - a @ y)(alpha), None)
+
+    def step(alpha, _):
+        return (alpha - 0.1 * jax.grad(lambda a: 0.5 * a @ kernel @ a - a @ y)(alpha), None)
+
     return lax.scan(step, jnp.zeros_like(y), None, length=8)[0]
 
 
@@ -153,7 +156,9 @@ def rosenbrock(x):
 
 @PROGRAMS.add(np.float32([1.2, -0.7]), compared=VALUES, tolerance=1e-3, page="jax.scipy.optimize.minimize")
 def minimise_by_bfgs(x0):
-    f = lambda x: jnp.sum((x - jnp.array([1.0, 2.0])) ** 2) + x[0] * x[1] * 0.1
+    def f(x):
+        return jnp.sum((x - jnp.array([1.0, 2.0])) ** 2) + x[0] * x[1] * 0.1
+
     return jsp.optimize.minimize(f, x0, method="BFGS", options={"maxiter": 10}).x
 
 

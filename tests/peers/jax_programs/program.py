@@ -67,8 +67,15 @@ def numbers(seed: int) -> Callable[..., Any]:
 
 
 def arrays(tree: Any) -> Any:
-    """A tree with NumPy's arrays for those of JAX."""
-    return jax.tree.map(lambda x: np.asarray(x) if isinstance(x, jax.Array) and not _is_key(x) else x, tree)
+    """A tree with NumPy's arrays for those of JAX, in types of 32 bits."""
+    narrow = {"float64": np.float32, "int64": np.int32}
+
+    def one(x: Any) -> Any:
+        if not isinstance(x, jax.Array) or _is_key(x):
+            return x
+        return np.asarray(x, narrow.get(str(x.dtype), x.dtype))
+
+    return jax.tree.map(one, tree)
 
 
 def _is_key(x: Any) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from typing import Any
 
@@ -68,13 +69,17 @@ def logistic_regression(params, inputs, targets):
 
 @PROGRAMS.add(draw(3), draw(3), compared=REVERSE, page="autodiff cookbook")
 def hessian_vector_product(x, v):
-    f = lambda x: jnp.sum(jnp.tanh(x) ** 2 * jnp.sin(x[0]))
+    def f(x):
+        return jnp.sum(jnp.tanh(x) ** 2 * jnp.sin(x[0]))
+
     return jax.jvp(jax.grad(f), (x,), (v,))[1] + jax.grad(lambda x: jnp.vdot(jax.grad(f)(x), v))(x)
 
 
 @PROGRAMS.add(draw(3, 3), draw(3), compared=BOTH, page="autodiff cookbook")
 def vector_jacobian_matrix(w, x):
-    f = lambda w: jnp.tanh(w @ x)
+    def f(w):
+        return jnp.tanh(w @ x)
+
     y, pull = jax.vjp(f, w)
     return y, jax.vmap(pull)(jnp.eye(3, dtype=y.dtype))[0]
 
@@ -201,7 +206,7 @@ def switch_by_index(i, x):
 
 @PROGRAMS.add(draw(6), draw(6), page="control flow")
 def associative_recurrence(a, b):
-    return lax.associative_scan(lambda l, r: (l[0] * r[0], r[0] * l[1] + r[1]), (a, b))[1]
+    return lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, b))[1]
 
 
 @PROGRAMS.add(draw(7), compared=BOTH, page="common gotchas")
@@ -237,7 +242,7 @@ LAYERS = [2, 8, 8, 3]
 
 
 def mlp_params(sizes: Any, scale: float = 0.5) -> Any:
-    return [(draw(m, n, scale=scale), draw(n, scale=0.1)) for m, n in zip(sizes[:-1], sizes[1:], strict=True)]
+    return [(draw(m, n, scale=scale), draw(n, scale=0.1)) for m, n in itertools.pairwise(sizes)]
 
 
 @PROGRAMS.add(

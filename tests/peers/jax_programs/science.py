@@ -34,7 +34,9 @@ def gravity(x, v):
 
 @PROGRAMS.add(draw(8, 8), np.float32(0.1), compared=SECOND, page="heat equation")
 def heat_equation(u, rate):
-    laplace = lambda u: sum(jnp.roll(u, s, a) for s in (1, -1) for a in (0, 1)) - 4 * u
+    def laplace(u):
+        return sum(jnp.roll(u, s, a) for s in (1, -1) for a in (0, 1)) - 4 * u
+
     return lax.fori_loop(0, 4, lambda _, u: u + rate * laplace(u), u)
 
 
@@ -205,7 +207,10 @@ def graph_attention(nodes, weights, a, edges):
 
 def _attention(x, wq, wk, wv, wo, heads, mask):
     t, d = x.shape
-    split = lambda y: y.reshape(t, heads, d // heads).transpose(1, 0, 2)
+
+    def split(y):
+        return y.reshape(t, heads, d // heads).transpose(1, 0, 2)
+
     q, k, v = split(x @ wq), split(x @ wk), split(x @ wv)
     scores = jnp.einsum("hqd,hkd->hqk", q, k) / jnp.sqrt(d // heads)
     return (
@@ -228,7 +233,10 @@ def _attention(x, wq, wk, wv, wo, heads, mask):
 )
 def small_gpt_loss(attention, w1, w2, table, tokens):
     x = table[tokens] + jnp.sin(jnp.arange(5)[:, None] + jnp.arange(8)).astype(table.dtype)
-    norm = lambda x: (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
+
+    def norm(x):
+        return (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
+
     x = x + _attention(norm(x), *attention, 2, jnp.tril(jnp.ones((5, 5), bool)))
     x = x + jax.nn.gelu(norm(x) @ w1) @ w2
     logits = norm(x) @ table.T
@@ -292,7 +300,10 @@ def lstm_layer(xs, w, u):
 @PROGRAMS.add(draw(6, 3), draw(3), draw(3), draw(3), compared=BOTH, slack=1e-8, page="state space models")
 def diagonal_state_space(xs, a, b, c):
     decay = jax.nn.sigmoid(a)
-    scan = lambda l, r: (l[0] * r[0], l[1] * r[0] + r[1])
+
+    def scan(left, right):
+        return (left[0] * right[0], left[1] * right[0] + right[1])
+
     _, h = lax.associative_scan(scan, (jnp.broadcast_to(decay, xs.shape), xs * b))
     return h * c, lax.scan(lambda h, x: (decay * h + b * x, c * h), jnp.zeros_like(a), xs)[1]
 
@@ -368,13 +379,17 @@ def volume_rendering(sigma, deltas):
 @PROGRAMS.add(draw(3), draw(3), compared=BOTH, page="rendering")
 def sphere_marching(origin, direction):
     direction = direction / jnp.linalg.norm(direction)
-    distance = lambda p: jnp.linalg.norm(p - jnp.array([0.0, 0.0, 3.0], p.dtype)) - 1.0
+
+    def distance(p):
+        return jnp.linalg.norm(p - jnp.array([0.0, 0.0, 3.0], p.dtype)) - 1.0
+
     return lax.fori_loop(0, 6, lambda _, p: p + distance(p) * direction, origin)
 
 
 @PROGRAMS.add(jr.key(0), np.float32([0.2, -0.3]), compared=VALUES, tolerance=1e-4, page="Markov chains")
 def metropolis_chain(key, x):
-    logp = lambda x: -0.5 * jnp.sum(x**2) - 0.1 * jnp.sum(x**4)
+    def logp(x):
+        return -0.5 * jnp.sum(x**2) - 0.1 * jnp.sum(x**4)
 
     def step(x, key):
         a, b = jr.split(key)
@@ -415,13 +430,18 @@ def game_of_life(grid):
 )
 def mandelbrot_counts(re, im):
     c = re[None] + 1j * im[:, None]
-    step = lambda z, _: (jnp.where(jnp.abs(z) < 2, z * z + c, z), jnp.abs(z) < 2)
+
+    def step(z, _):
+        return (jnp.where(jnp.abs(z) < 2, z * z + c, z), jnp.abs(z) < 2)
+
     return lax.scan(step, jnp.zeros_like(c), None, length=12)[1].sum(0)
 
 
 @PROGRAMS.add(draw(4, 3), draw(4), compared=BOTH, slack=1e-8, page="meta-learning")
 def model_agnostic_meta_learning(x, y):
-    loss = lambda w, x, y: jnp.mean((jnp.tanh(x @ w) - y) ** 2)
+    def loss(w, x, y):
+        return jnp.mean((jnp.tanh(x @ w) - y) ** 2)
+
     w = jnp.ones(3, x.dtype) * 0.1
     adapted = w - 0.1 * jax.grad(loss)(w, x[:2], y[:2])
     return loss(adapted, x[2:], y[2:]), jax.grad(
