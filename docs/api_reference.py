@@ -196,6 +196,7 @@ GROUPS = (
         ("from_torch", "ImportedModule", "to_torch", "to_jax", "to_stablehlo"),
         "See [Port PyTorch code](howto/from-pytorch.md).",
         ("from_torch", "ImportedModule", "to_torch", "from_stablehlo", "ImportedProgram"),
+        ("from_jax", "Imported", "from_torch", "ImportedModule", "to_torch"),
     ),
     Group(
         "Debugging",

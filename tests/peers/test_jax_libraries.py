@@ -13,9 +13,6 @@ SOURCES = (
     libraries.OPTAX,
     libraries.DISTRAX,
     libraries.NUMPYRO,
-    libraries.DIFFRAX,
-    libraries.LINEAX,
-    libraries.OPTIMISTIX,
     libraries.BLACKJAX,
 )
 

@@ -1,4 +1,4 @@
-"""Programs of libraries on JAX: Optax, Distrax, NumPyro, Diffrax, Lineax, Optimistix and BlackJAX."""
+"""Programs of libraries on JAX: Optax, Distrax, NumPyro and BlackJAX."""
 
 # pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
@@ -8,27 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 import blackjax
-import diffrax
 import distrax
 import jax
 import jax.numpy as jnp
-import lineax
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import optax
-import optimistix
 from jax import random as jr
 from numpyro.infer.util import log_density, potential_energy
-from peers.jax_programs.program import BOTH, REVERSE, SECOND, VALUES, Programs, numbers
+from peers.jax_programs.program import BOTH, SECOND, VALUES, Programs
 
 OPTAX, DISTRAX, NUMPYRO = Programs("Optax"), Programs("Distrax"), Programs("NumPyro")
-DIFFRAX, LINEAX, OPTIMISTIX, BLACKJAX = (
-    Programs("Diffrax"),
-    Programs("Lineax"),
-    Programs("Optimistix"),
-    Programs("BlackJAX"),
-)
+BLACKJAX = Programs("BlackJAX")
 draw = numbers(4)
 
 PARAMS = {"w": draw(4, 3), "b": draw(3)}
@@ -178,77 +170,6 @@ def numpyro_samples(key):
         dist.Categorical(jnp.ones(3) / 3),
     )
     return [one.sample(k, (4,)) for one, k in zip(some, jr.split(key, len(some)), strict=True)]
-
-
-def _decay(t: Any, y: Any, args: Any) -> Any:
-    return -args * y + jnp.sin(t)
-
-
-@DIFFRAX.add(np.float32([1.0, 2.0]), np.float32(0.7), compared=BOTH, slack=1e-8, tolerance=1e-5)
-def diffrax_fixed_steps(y0, rate):
-    saved = diffrax.SaveAt(ts=jnp.linspace(0, 1, 4).astype(y0.dtype))
-    found = diffrax.diffeqsolve(
-        diffrax.ODETerm(_decay),
-        diffrax.Heun(),
-        0.0,
-        1.0,
-        0.1,
-        y0,
-        rate,
-        saveat=saved,
-        max_steps=20,
-        adjoint=diffrax.DirectAdjoint(),
-    )
-    return found.ys
-
-
-@DIFFRAX.add(np.float32([1.0, 2.0]), np.float32(0.7), compared=REVERSE, slack=1e-7, tolerance=1e-4)
-def diffrax_adaptive_steps(y0, rate):
-    control = diffrax.PIDController(rtol=1e-4, atol=1e-4)
-    found = diffrax.diffeqsolve(
-        diffrax.ODETerm(_decay), diffrax.Tsit5(), 0.0, 1.0, 0.1, y0, rate, stepsize_controller=control, max_steps=16
-    )
-    return found.ys
-
-
-@DIFFRAX.add(jr.key(0), np.float32(0.3), compared=VALUES, tolerance=1e-4)
-def diffrax_stochastic(key, y0):
-    path = diffrax.UnsafeBrownianPath((), key)
-    terms = diffrax.MultiTerm(diffrax.ODETerm(lambda t, y, _: -y), diffrax.ControlTerm(lambda t, y, _: 0.2, path))
-    return diffrax.diffeqsolve(terms, diffrax.Euler(), 0.0, 1.0, 0.1, y0, max_steps=20).ys
-
-
-@LINEAX.add(draw(4, 4), draw(4), compared=BOTH, slack=1e-8, tolerance=1e-4)
-def lineax_solutions(a, b):
-    spd = a @ a.T + 4 * jnp.eye(4, dtype=a.dtype)
-    definite = lineax.MatrixLinearOperator(spd, lineax.positive_semidefinite_tag)
-    return (
-        lineax.linear_solve(lineax.MatrixLinearOperator(a + 4 * jnp.eye(4, dtype=a.dtype)), b, lineax.LU()).value,
-        lineax.linear_solve(definite, b, lineax.Cholesky()).value,
-        lineax.linear_solve(lineax.MatrixLinearOperator(a[:, :3]), b, lineax.QR()).value,
-        lineax.linear_solve(lineax.DiagonalLinearOperator(b + 4), b).value,
-    )
-
-
-@LINEAX.add(draw(4, 4), draw(4), compared=VALUES, tolerance=1e-4)
-def lineax_iterations(a, b):
-    spd = a @ a.T + 4 * jnp.eye(4, dtype=a.dtype)
-    operator = lineax.MatrixLinearOperator(spd, lineax.positive_semidefinite_tag)
-    return lineax.linear_solve(operator, b, lineax.CG(rtol=1e-6, atol=1e-6)).value
-
-
-@OPTIMISTIX.add(np.float32(0.5), np.float32(0.8), compared=VALUES, tolerance=1e-4)
-def optimistix_root(y0, scale):
-    solver = optimistix.Newton(rtol=1e-6, atol=1e-6)
-    return optimistix.root_find(lambda y, a: jnp.cos(a * y) - y, solver, y0, scale, max_steps=32, throw=False).value
-
-
-@OPTIMISTIX.add(draw(2), compared=VALUES, tolerance=1e-3)
-def optimistix_minimum(y0):
-    solver = optimistix.BFGS(rtol=1e-5, atol=1e-5)
-    return optimistix.minimise(
-        lambda y, _: jnp.sum((y - 1) ** 2) + y[0] * y[1], solver, y0, max_steps=64, throw=False
-    ).value
 
 
 def _log_density(x: Any) -> Any:
