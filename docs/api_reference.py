@@ -25,6 +25,7 @@ from xdsl_rlx.dialects.mir.index_updates import Update
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.numpy_elements import SPELLED_OUT, UFUNCS
 from xdsl_rlx.dialects.mir.numpy_functions import FUNCTIONS
+from xdsl_rlx.frontends.jaxpr.report import Report
 from xdsl_rlx.frontends.shared.errors import Missing
 from xdsl_rlx.lowering import run_errors
 from xdsl_rlx.lowering.analysis.kernel_work import KernelWork
@@ -193,10 +194,10 @@ GROUPS = (
     Group(
         "Other frameworks",
         "See [Port PyTorch code](howto/from-pytorch.md) and [Port JAX code](howto/from-jax.md).",
-        ("from_torch", "ImportedModule", "to_torch", "to_jax", "to_stablehlo"),
-        "See [Port PyTorch code](howto/from-pytorch.md).",
-        ("from_torch", "ImportedModule", "to_torch", "from_stablehlo", "ImportedProgram"),
-        ("from_jax", "Imported", "from_torch", "ImportedModule", "to_torch"),
+        (
+            *("from_torch", "ImportedModule", "to_torch", "from_jax", "Imported", Report, "to_jax", "from_stablehlo"),
+            *("ImportedProgram", "to_stablehlo"),
+        ),
     ),
     Group(
         "Debugging",

@@ -1,7 +1,8 @@
 """Programs of other frameworks: read into mir, and run inside of them.
 
-`aten` reads graphs of PyTorch, `stablehlo` reads and writes StableHLO, `shared` has what all readers use, and `hosts`
-runs compiled programs inside of other frameworks. Nothing here imports another framework before it is asked for.
+`aten` reads graphs of PyTorch, `jaxpr` those of JAX, `stablehlo` reads and writes StableHLO, `shared` has what all
+readers use, and `hosts` runs compiled programs inside of other frameworks. Nothing here imports another framework
+before it is asked for.
 """
 
 from importlib import import_module
@@ -11,7 +12,7 @@ from xdsl.utils.target import Target
 
 from xdsl_rlx.transforms import lazily
 
-STABLEHLO = ("convert-mir-to-stablehlo",)
+STABLEHLO = ("convert-mir-to-stablehlo", "convert-stablehlo-to-mir")
 """The passes from and to StableHLO."""
 
 

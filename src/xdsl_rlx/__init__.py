@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from xdsl_rlx.frontends.hosts.to_torch import to_torch
     from xdsl_rlx.frontends.jaxpr.imported import Imported, from_jax
     from xdsl_rlx.frontends.shared.errors import FrontendError
-    from xdsl_rlx.frontends.stablehlo.write import to_stablehlo
     from xdsl_rlx.frontends.stablehlo.imported_program import ImportedProgram, from_stablehlo
+    from xdsl_rlx.frontends.stablehlo.write import to_stablehlo
     from xdsl_rlx.indexing import (
         dynamic_index_in_dim,
         dynamic_slice,

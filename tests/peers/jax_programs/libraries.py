@@ -17,7 +17,7 @@ import numpyro.distributions as dist
 import optax
 from jax import random as jr
 from numpyro.infer.util import log_density, potential_energy
-from peers.jax_programs.program import BOTH, SECOND, VALUES, Programs
+from peers.jax_programs.program import BOTH, SECOND, VALUES, Programs, numbers
 
 OPTAX, DISTRAX, NUMPYRO = Programs("Optax"), Programs("Distrax"), Programs("NumPyro")
 BLACKJAX = Programs("BlackJAX")
