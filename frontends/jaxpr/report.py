@@ -25,7 +25,7 @@ class Report:
 
     @classmethod
     def of(cls, jaxpr: Any) -> Report:
-        """That of a closed jaxpr."""
+        """Return the report of a closed jaxpr."""
         fired = walk.fired(jaxpr.jaxpr).most_common()
 
         def by(status: str) -> dict[str, int]:

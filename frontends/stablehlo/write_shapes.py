@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, bf16, f16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
+from xdsl_rlx.dialects.constants import NAMED
 from xdsl_rlx.dialects.mir import creation, shape
 from xdsl_rlx.dialects.mir import index as indexing
 from xdsl_rlx.dialects.mir import reduce as reductions
@@ -173,12 +175,29 @@ def _gather(op: indexing.GatherOp, w: Writer) -> Sequence[SSAValue]:
 
 @row(indexing.ScatterAddOp)
 def _scatter_add(op: indexing.ScatterAddOp, w: Writer) -> Sequence[SSAValue]:
+    return _scatter(op, w, 0, "add")
+
+
+@row(indexing.ScatterMaxOp)
+def _scatter_max(op: indexing.ScatterMaxOp, w: Writer) -> Sequence[SSAValue]:
+    element = element_of(op.result)
+    if element in FLOATS:
+        least, largest = -inf, inf
+    else:
+        limits = np.iinfo(NAMED[element])
+        least, largest = limits.min, limits.max
+    smallest = op.smallest is not None
+    return _scatter(op, w, largest if smallest else least, "minimum" if smallest else "maximum")
+
+
+def _scatter(op: indexing.ScatterOp, w: Writer, start: float, combine: str) -> Sequence[SSAValue]:
+    """Updates combined at their indices, with `start` where there is none."""
     updates, at = w[op.updates], w[op.indices]
     element, shape = element_of(updates), shape_of(op.result)
     axis, batch = op.axis_index, op.batch_dims.value.data
-    zeros = w.full(0, shape, element)
+    starts = w.full(start, shape, element)
     if not all(shape_of(updates)):
-        return [zeros]
+        return [starts]
     taken = len(shape_of(at)) - batch
     indices = w.convert(_indices(w, at), i64)
     last = w.scalar(shape[axis] - 1, i64)
@@ -194,9 +213,9 @@ def _scatter_add(op: indexing.ScatterAddOp, w: Writer) -> Sequence[SSAValue]:
     )
     found = w.op(
         "scatter",
-        [zeros, indices, updates],
+        [starts, indices, updates],
         op.result.type,
-        w.combining("add", element),
+        w.combining(combine, element),
         scatter_dimension_numbers=names,
         indices_are_sorted=truth(False),
         unique_indices=truth(False),
