@@ -12,7 +12,8 @@ STAMP = $(VENV)/.installed-
 # FileCheck files that have a RUN line of every kind; pytest runs the lines of all files in process.
 SMOKE := dialects/hir/ops dialects/hir/invalid dialects/mir/custom dialects/mir/dense rules/cast rules/control \
   rules/factor transforms/convert_hir_to_mir lowering/lir_check_bounds lowering/lir_plan_memory \
-  lowering/lir_merge_lengths lowering/numba lowering/rlx_to_lir lowering/scan
+  lowering/lir_merge_lengths lowering/numba lowering/rlx_to_lir lowering/scan frontends/convert_stablehlo_to_mir \
+  frontends/convert_stablehlo_to_mir_missing frontends/target_stablehlo
 
 .PHONY: demo test lint bench fuzz mutations peers browser docs notebooks site clean
 

@@ -24,7 +24,7 @@ def energy(w, x):
     return jnp.sum(jnp.tanh(x @ w) ** 2)
 
 
-w, x = np.ones((3, 2), np.float32), np.ones((4, 3), np.float32)
+w, x = np.full((3, 2), 0.25, np.float32), np.ones((4, 3), np.float32)
 program = rlx.from_stablehlo(jax.jit(energy).lower(w, x).as_text(), names=["w", "x"])
 print(program)
 print(np.allclose(rlx.grad(program)(w, x), jax.grad(energy)(w, x)))
