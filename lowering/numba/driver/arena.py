@@ -1,6 +1,8 @@
 """The memory of slots: one arena for all programs of the process, as their runs are serialised."""
 
 import ctypes
+import mmap
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -14,6 +16,8 @@ from xdsl_rlx.lowering.numba.machine.workers import on_all_cores
 
 _PIECE = 4 << 20
 """What a thread touches at a time; two threads gain nothing on less."""
+
+_GIVE_BACK = getattr(mmap, "MADV_DONTNEED", None)
 
 
 def aligned_bytes(size: int, alignment: int) -> NDArray[np.uint8]:
@@ -35,66 +39,82 @@ def touch(arrays: Iterable[NDArray[np.uint8]]) -> None:
 
 
 class Arena:
-    """
-    As many bytes as the largest arena of the programs that live.
+    """As many bytes as the largest arena of the programs that live."""
 
-    `pause` waits until no program runs and keeps others from beginning, until `resume`; `try_to_pause` gives False
-    instead of waiting. Both also keep other threads from here. `move` has runs use the arena at an address.
-    """
-
-    def __init__(
-        self,
-        pause: Callable[[], object],
-        try_to_pause: Callable[[], bool],
-        resume: Callable[[], object],
-        move: Callable[[int], object],
-    ) -> None:
-        self._pause, self._try_to_pause, self._resume, self._move = pause, try_to_pause, resume, move
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        """Never held for long; a signal handler, or the collection of garbage, may find its own thread having it."""
         self._memory = np.empty(0, np.uint8)
+        self._present = 0
+        """From here on the system may have the pages back."""
         self._needs: dict[int, tuple[int, int]] = {}
         """Size and alignment, by the numbers of programs."""
         self._gone: deque[int] = deque()
-        """Numbers of programs that live no more: garbage is collected at any time, also while a program runs."""
+        """Numbers of programs that live no more."""
         self._numbers = count()
 
     @property
     def size(self) -> int:
         """Bytes of memory that it takes."""
-        return self._memory.nbytes
+        return self._present
 
-    def reserve(self, owner: object, size: int, alignment: int) -> None:
-        """Have room for a program as long as its owner lives; MemoryError where there is none."""
+    def reserve(self, owner: object, size: int, alignment: int, move: Callable[[int], object]) -> None:
+        """
+        Have room for a program as long as its owner lives; MemoryError where there is none.
+
+        `move` has all runs after it use the arena at an address, and returns when none uses another one.
+        """
         number = next(self._numbers)
-        self._pause()
-        try:
+        with self.lock:
             self._needs[number] = size, max(alignment, CACHE_LINE)
             try:
-                self._fit()
+                # what a signal handler compiles in between may need more
+                while not self._fits():
+                    self._grow(move)
             except MemoryError:
                 del self._needs[number]
                 raise
-        finally:
-            self._resume()
+            if size > self._present:
+                # programs that run meanwhile use what is in front
+                touch([self._memory[self._present : size]])
+                self._present = size
         weakref.finalize(owner, self._release, number).atexit = False
 
     def _release(self, number: int) -> None:
+        """Give pages back, even while a program runs: it uses none of those."""
         self._gone.append(number)
-        # who holds the lock meanwhile is waited for by nobody: the next program that comes or goes sees to it
-        if self._try_to_pause():
+        # garbage may be collected in any thread at any time: if another one has the lock, the next program sees to it
+        if self.lock.acquire(blocking=False):
             try:
-                self._fit()
+                size = self._needed()[0]
+                if size < self._present:
+                    self._present = size
+                    _give_back(self._memory[size:])
             finally:
-                self._resume()
+                self.lock.release()
 
-    def _fit(self) -> None:
-        """Take other memory where there is too little, or more than twice of what is needed."""
+    def _needed(self) -> tuple[int, int]:
+        """The size and alignment that the programs need."""
         while self._gone:
             self._needs.pop(self._gone.popleft(), None)
-        size = max((size for size, _ in self._needs.values()), default=0)
-        alignment = max((alignment for _, alignment in self._needs.values()), default=1)
-        if size <= self.size <= 2 * size and self._memory.ctypes.data % alignment == 0:
-            return
-        memory = aligned_bytes(size, alignment)
-        self._move(int(memory.ctypes.data))
-        self._memory = memory
+        sizes, alignments = zip((0, 1), *self._needs.values(), strict=True)
+        return max(sizes), max(alignments)
+
+    def _fits(self) -> bool:
+        size, alignment = self._needed()
+        # an array without elements may begin anywhere
+        return size == 0 or (size <= self._memory.nbytes and self._memory.ctypes.data % alignment == 0)
+
+    def _grow(self, move: Callable[[int], object]) -> None:
+        memory = aligned_bytes(*self._needed())
         touch([memory])
+        move(int(memory.ctypes.data))
+        self._memory, self._present = memory, memory.nbytes
+
+
+def _give_back(memory: NDArray[np.uint8]) -> None:
+    """Let the system have the pages of memory whose contents do not matter."""
+    begin = -(-memory.ctypes.data // mmap.PAGESIZE) * mmap.PAGESIZE
+    end = (memory.ctypes.data + memory.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+    if begin < end and _GIVE_BACK is not None:
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), _GIVE_BACK)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from operator import index
 from typing import Any, SupportsIndex, TypeVar
 
@@ -167,9 +167,11 @@ class Pool:
         self.table: Words = self._memory.view(np.int64)
         self._sync = aligned_bytes(3 * MUTEX_BYTES, CACHE_LINE)
         self._signals = np.full(128, 0xFF, np.uint8)
-        self.arena = Arena(self._pause, self._try_to_pause, self._resume, partial(self._set, PoolTable.ARENA))
+        self.arena = Arena()
         self._reset()
         at_fork.add(self._before_fork, self._after_fork_in_parent, self._reset)
+        # who moves the arena waits for the run
+        at_fork.hold(self.arena.lock)
 
     @property
     def address(self) -> int:
@@ -193,23 +195,13 @@ class Pool:
     def _set(self, offset: int, value: int) -> None:
         self.table[offset // WORD] = value
 
-    def _pause(self) -> None:
-        """Wait for the run, and keep others from beginning."""
-        self._libc.pthread_mutex_lock(self._run_mutex)
-
-    def _try_to_pause(self) -> bool:
-        return self._libc.pthread_mutex_trylock(self._run_mutex) == 0
-
-    def _resume(self) -> None:
-        self._libc.pthread_mutex_unlock(self._run_mutex)
-
     def _before_fork(self) -> None:
         """Wait for the run: a child that began in one would keep the single thread that BLAS has for its duration."""
         self._lock.acquire()
-        self._pause()
+        self._libc.pthread_mutex_lock(self._run_mutex)
 
     def _after_fork_in_parent(self) -> None:
-        self._resume()
+        self._libc.pthread_mutex_unlock(self._run_mutex)
         self._lock.release()
 
     @property
@@ -294,6 +286,30 @@ def pool() -> Pool:
     return Pool()
 
 
+def copy_between_runs(target: int, source: NDArray[Any]) -> None:
+    """Copy bytes in a run of nothing else, so that it waits for other runs, and they for it."""
+    _copier()(target, source)
+
+
+def _copier() -> Callable[[int, NDArray[Any]], None]:
+    """As `copy_between_runs`, which takes no lock but that of runs."""
+    run, plan = driver().run, address(_copy_plan())
+
+    def copy(target: int, source: NDArray[Any]) -> None:
+        row = {CopyRow.TARGET: target, CopyRow.SOURCE: address(source), CopyRow.BYTES: source.nbytes}
+        block = words([*CallBlock.filled({CallBlock.COPY_COUNT: 1}), *CopyRow.filled(row)])
+        run(plan, address(block))
+
+    return copy
+
+
+@once
+def _copy_plan() -> Words:
+    """A plan without launches, whose runs do the copies in their block."""
+    fields = {PlanTable.POOL: pool().address, PlanTable.THREADS: 1, PlanTable.COPIES: CallBlock.size}
+    return words(PlanTable.filled(fields))
+
+
 @dataclass
 class RunPlan:
     """
@@ -342,7 +358,8 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPla
     copies = CallBlock.BASES + WORD * bases
     tables = make_tables(program.schedule, kernels)
     plan = RunPlan(program, threads, words(PlanTable.filled({})), words([0] * (copies // WORD)), tables)
-    pool().arena.reserve(plan, program.arena_bytes, program.alignment)
+    copy, field = _copier(), pool().address + PoolTable.ARENA
+    pool().arena.reserve(plan, program.arena_bytes, program.alignment, lambda place: copy(field, words([place])))
     constants = aligned_bytes(len(program.constants), max(program.alignment, CACHE_LINE))
     constants[:] = np.frombuffer(program.constants, np.uint8)
     plan.keep.append(constants)

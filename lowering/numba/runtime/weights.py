@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from xdsl_rlx.lowering.numba.driver.arena import aligned_bytes
 from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
-from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, CallBlock, CopyRow, PlanTable
+from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
-from xdsl_rlx.lowering.numba.driver.process import address, driver, making, once, pool, words
+from xdsl_rlx.lowering.numba.driver.process import address, copy_between_runs, making
 from xdsl_rlx.lowering.numba.runtime.arguments import to_array
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, MissingParamError
 
@@ -61,7 +61,7 @@ class Weights(MutableMapping[str, Array]):
         if entry.memory is None:
             raise MissingParamError(f"param {name!r} has no value: expected {entry.spec}; set weights[{name!r}]")
         array = np.empty(entry.spec.shape, dtype_of(entry.spec.dtype))
-        _copy(address(array), entry.memory)
+        copy_between_runs(address(array), entry.memory)
         return array
 
     def __setitem__(self, name: str, value: object) -> None:
@@ -72,7 +72,7 @@ class Weights(MutableMapping[str, Array]):
                 self._set_first(name, entry, source)
                 return
         # another thread may be running with the value that is replaced
-        _copy(address(entry.memory), source)
+        copy_between_runs(address(entry.memory), source)
 
     def _set_first(self, name: str, entry: _Entry, source: NDArray[np.uint8]) -> None:
         memory = aligned_bytes(source.nbytes, CACHE_LINE)
@@ -147,17 +147,3 @@ class Weights(MutableMapping[str, Array]):
         close = difflib.get_close_matches(str(name), names, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"params: {', '.join(names) or 'none'}"
         raise MissingParamError(f"no graph of these weights has a param {name!r}: {hint}")
-
-
-def _copy(target: int, source: NDArray[Any]) -> None:
-    """Copy bytes in a run of nothing else, so that it waits for other runs, and they for it."""
-    copy = {CopyRow.TARGET: target, CopyRow.SOURCE: address(source), CopyRow.BYTES: source.nbytes}
-    block = words([*CallBlock.filled({CallBlock.COPY_COUNT: 1}), *CopyRow.filled(copy)])
-    driver().run(address(_copy_plan()), address(block))
-
-
-@once
-def _copy_plan() -> NDArray[np.int64]:
-    """A plan without launches, whose runs do the copies in their block."""
-    fields = {PlanTable.POOL: pool().address, PlanTable.THREADS: 1, PlanTable.COPIES: CallBlock.size}
-    return words(PlanTable.filled(fields))

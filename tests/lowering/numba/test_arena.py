@@ -21,67 +21,101 @@ class Owner:
 
 
 class Runs:
-    """A lock of runs, and where the arena is."""
+    """Where runs find the arena."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.address = 0
-        self.arena = Arena(self.lock.acquire, lambda: self.lock.acquire(blocking=False), self.lock.release, self.move)
+        self.arena, self.addresses = Arena(), list[int]()
 
-    def move(self, address: int) -> None:
-        assert self.lock.locked()
-        self.address = address
+    def reserve(self, owner: object, size: int, alignment: int = 64) -> None:
+        self.arena.reserve(owner, size, alignment, self.addresses.append)
 
 
 def test_it_is_as_large_as_the_largest_program_needs():
     runs = Runs()
     small, large = Owner(), Owner()
-    runs.arena.reserve(small, 1000, 64)
-    runs.arena.reserve(large, 5000, 256)
-    assert runs.arena.size == 5000 and runs.address % 256 == 0
-    runs.arena.reserve(small, 2000, 512)
-    assert runs.arena.size == 5000 and runs.address % 512 == 0
+    runs.reserve(small, 1000)
+    runs.reserve(large, 5000, 256)
+    assert runs.arena.size == 5000 and runs.addresses[-1] % 256 == 0
+    runs.reserve(small, 2000, 512)
+    assert runs.arena.size == 5000 and runs.addresses[-1] % 512 == 0
     del large
     assert runs.arena.size == 2000
     del small
     assert runs.arena.size == 0
 
 
-def test_a_program_that_goes_during_a_run_is_seen_to_later():
+def test_programs_without_slots_need_none():
+    for _ in range(50):
+        runs = Runs()
+        runs.reserve(Owner(), 0, 4096)
+        assert runs.arena.size == 0 and not runs.addresses
+
+
+def test_it_moves_only_to_grow():
     runs = Runs()
-    owner = Owner()
-    runs.arena.reserve(owner, 5000, 64)
-    with runs.lock:
-        del owner
+    for size in (100, 5000, 5000, 70, 4000, 6000, 1):
+        runs.reserve(Owner(), size)
+    assert len(runs.addresses) == 3
+
+
+def test_a_program_that_goes_while_another_thread_has_the_lock_is_seen_to_later():
+    runs = Runs()
+    owners = [Owner()]
+    runs.reserve(owners[0], 5000)
+    with runs.arena.lock:
+        thread = threading.Thread(target=owners.clear)
+        thread.start()
+        thread.join()
         assert runs.arena.size == 5000
-    runs.arena.reserve(Owner(), 1, 64)
+    runs.reserve(Owner(), 1)
     assert runs.arena.size == 0
+
+
+def test_what_a_signal_handler_compiles_meanwhile_has_room():
+    runs, owners = Runs(), [Owner(), Owner()]
+
+    def move(address: int) -> None:
+        runs.addresses.append(address)
+        if len(runs.addresses) == 1:
+            runs.reserve(owners[1], 9000)
+
+    runs.arena.reserve(owners[0], 5000, 64, move)
+    assert runs.arena.size >= 9000
+    begin = runs.arena._memory.ctypes.data
+    assert runs.addresses[-1] == begin
 
 
 def test_a_program_that_needs_too_much_leaves_the_arena_as_it_was():
     runs = Runs()
     owner = Owner()
-    runs.arena.reserve(owner, 5000, 64)
+    runs.reserve(owner, 5000)
     with pytest.raises(MemoryError):
-        runs.arena.reserve(owner, 1 << 60, 64)
-    assert runs.arena.size == 5000 and not runs.lock.locked()
-    runs.arena.reserve(owner, 6000, 64)
+        runs.reserve(owner, 1 << 60)
+    assert runs.arena.size == 5000 and len(runs.addresses) == 1
+    runs.reserve(owner, 6000)
     assert runs.arena.size == 6000
 
 
-def present(address: int, size: int) -> bool:
-    """Whether all pages are in memory."""
+def pages_present(address: int, size: int) -> list[bool]:
+    """Of each page whether it is in memory."""
     first = address // mmap.PAGESIZE * mmap.PAGESIZE
     size += address - first
     pages = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
     assert ctypes.CDLL(None).mincore(ctypes.c_void_p(first), ctypes.c_size_t(size), pages) == 0
-    return all(page & 1 for page in pages)
+    return [bool(page & 1) for page in pages]
 
 
-def test_its_pages_are_in_memory_before_a_run():
-    runs, owner = Runs(), Owner()
-    runs.arena.reserve(owner, LARGE, 64)
-    assert present(runs.address, LARGE)
+def test_its_pages_are_in_memory_before_a_run_and_given_back_after_the_last_one():
+    runs, owner, small = Runs(), Owner(), Owner()
+    runs.reserve(owner, LARGE)
+    runs.reserve(small, LARGE // 4)
+    assert all(pages_present(runs.addresses[0], LARGE))
+    del owner
+    left = pages_present(runs.addresses[0], LARGE)
+    assert all(left[: len(left) // 4]) and not any(left[len(left) // 4 + 2 : -1])
+    again = Owner()
+    runs.reserve(again, LARGE // 2)
+    assert all(pages_present(runs.addresses[0], LARGE // 2)) and len(runs.addresses) == 1
 
 
 def chain(n: int) -> rlx.CompiledFunction:
