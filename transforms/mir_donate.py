@@ -25,8 +25,8 @@ class MirDonatePass(ModulePass):
     donated input is overwritten. A result that cannot be computed in place, because an op reads the argument later, is
     computed elsewhere and copied at the end. With `strict`, lowering fails instead and reports the reader.
 
-    Inputs that are `scratch` are donated without a result: intermediate values may lie in them once they have been
-    read for the last time. What they hold in the end is undefined.
+    Inputs that are `scratch` are donated without a result: they may store intermediate values after their last read.
+    Their contents are undefined in the end.
     """
 
     name = "mir-donate"

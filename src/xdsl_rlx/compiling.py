@@ -123,13 +123,12 @@ def compile(
     """
     Compile a graph at any stage into a callable on NumPy arrays, or compile a Python function of trees of arrays.
 
-    A Python function is traced and compiled once for each signature. `static` selects arguments, by name or position,
-    whose values are part of the signature. With keywords alone, as in `@rlx.compile(static="n")`, this is a decorator.
+    A Python function is traced and compiled once for each signature, of which the values of `static` arguments, by name
+    or position, are a part. With keywords alone, as in `@rlx.compile(static="n")`, this is a decorator.
 
     `donate` names the arguments, by name or position, that results of the same tree and types overwrite:
     `donate="state"`, `donate=("params", "state")`. The first item of the returned tuple that fits is taken, else the
-    whole result. `donate={"state": 1}` takes item 1. A call returns the overwritten arrays as its results. The rest of
-    this text is about graphs.
+    whole result; `donate={"state": 1}` takes item 1. A call returns the overwritten arrays. The rest is about graphs.
 
     `threads` is the maximum number of threads of a call. The default is XDSL_RLX_NUM_THREADS, else one per available
     core. Programs that any process compiled before are loaded from the cache on disk. The backend "numba" compiles the
@@ -141,14 +140,11 @@ def compile(
     in another buffer and copied at the end. `memory_report` counts these copies; with `strict_donation` they raise
     GraphError. The values of params are kept in `weights`, which several graphs may share.
 
-    After an interrupt or a failed check, each donated argument is old, new, or partly written; other arguments are
-    unchanged. Keep a copy of the donated state to continue from after such a call.
-
-    `scratch` names arguments, as `donate` does, that no result overwrites, but intermediate values may once they have
-    been read for the last time. The arena is then smaller, and what these arrays hold after a call is undefined.
+    After an interrupt or a failed check, donated arguments may be partly written, and others are unchanged.
 
     `memory_budget` limits the size of the arena in bytes. The arena holds all buffers that are neither arguments nor
-    results. Activations saved for the backward pass are rematerialised, as few as needed to fit the budget.
+    results. Activations saved for the backward pass are rematerialised, as few as needed to fit the budget. The memory
+    of `scratch` arguments may store intermediate values after its last read; the contents are undefined after a call.
 
     A graph at stage lir is compiled with bounds checks, as it may come from any source. An access outside of a buffer
     raises `OutOfBoundsError` in the call, unless it is rejected at compile time. `unchecked` omits the checks; such an

@@ -1052,8 +1052,8 @@ PLAN = (
     _fault(
         "a slot lies in an output that the same launch writes",
         "lowering/lir_plan_memory.py",
-        "if slot.last >= self.until:",
-        "if slot.last > self.until:",
+        "if slot.last >= self.until or slot.first < self.since:",
+        "if slot.last > self.until or slot.first < self.since:",
         *PLANNER,
     ),
     _fault(
