@@ -146,7 +146,7 @@ def ours(case: Case, kind: str, threads: int) -> Callable[[], Any]:
     import xdsl_rlx as rlx
     from xdsl_rlx.frontends.jaxpr.types import is_key
 
-    args = jax.tree.map(lambda x: np.asarray(x) if hasattr(x, "dtype") and not is_key(x) else x, case.args)
+    args = jax.tree.map(lambda x: np.array(x, order="C") if hasattr(x, "dtype") and not is_key(x) else x, case.args)
     if kind == "value":
         f = rlx.from_jax(case.f, *args)
     else:

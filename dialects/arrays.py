@@ -1,6 +1,7 @@
 """What any library calls an array, as one plain NumPy array. NumPy is not imported before an array comes."""
 
 from array import array as python_array
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 _NUMBERS = frozenset((bool, int, float, complex))
 _READ_BY_NUMPY = ("__array__", "__array_interface__", "__array_struct__")
 _BUFFERS = (memoryview, python_array)
+
+READERS: dict[type[Any], Callable[[Any], "np.ndarray[Any, Any]"]] = {}
+"""Functions that read arrays of classes of other libraries, at once: calls read each argument."""
 
 
 def is_number(x: object) -> "TypeIs[bool | int | float | complex]":
@@ -52,15 +56,19 @@ def read_array(x: object) -> "np.ndarray[Any, Any] | None":
     are those of what was read, not those that `x` claims. GraphError for a masked array, GraphTypeError for one that
     cannot be read.
     """
-    if not is_array(x):
-        return None
-    check_not_masked(x)
+    kind = type(x)
+    read = READERS.get(kind)
+    if read is None:
+        if not is_array(x):
+            return None
+        check_not_masked(x)
     import numpy as np
 
     if type(x) is np.ndarray:
         return cast("np.ndarray[Any, Any]", x)
-    kind = type(x)
     try:
+        if read is not None:
+            return read(x)
         dtype = str(getattr(x, "dtype", ""))
         if dtype == "torch.bfloat16":
             return _bfloat16(x)

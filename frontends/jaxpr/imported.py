@@ -64,6 +64,7 @@ class Imported:
     """
 
     def __init__(self, function: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None):
+        private.read_arrays_at_once()
         self.function = function
         update_wrapper(self, function)
         self._programs: dict[Hashable, _Program] = {}

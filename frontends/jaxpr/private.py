@@ -1,12 +1,17 @@
-"""All that is read of jax beyond its public names: locations of equations."""
+"""All that is read of jax beyond its public names: locations of equations, generators, the memory of arrays."""
 
 # Objects of jax, which is not installed everywhere.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
+
+import numpy as np
+
+from xdsl_rlx.dialects.arrays import READERS
 
 
 def location(eqn: Any, *around: Any) -> str:
@@ -49,3 +54,14 @@ def gamma_samples(key: Any, alpha: Any, log_space: bool) -> Any:
     """JAX's sampler of gamma variates, of which `random_gamma` is the primitive."""
     sampler: Any = import_module("jax._src.random.core")._gamma_impl
     return sampler(key, alpha, log_space=log_space, use_vmap=True)
+
+
+@lru_cache(maxsize=1)
+def read_arrays_at_once() -> None:
+    """Have arrays and random keys of JAX be read without the questions that are put to arrays of any library."""
+    import jax
+
+    READERS[type(jax.numpy.zeros(()))] = np.asarray
+    key = jax.random.key(0)
+    if hasattr(key, "_base_array"):
+        READERS[type(key)] = lambda x: np.asarray(x._base_array)

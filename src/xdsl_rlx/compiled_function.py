@@ -20,6 +20,7 @@ from xdsl_rlx.binding import DEFAULT, Function, Parameters, Place, parameters_of
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.compile_log import CompileLog
 from xdsl_rlx.compiling import compile
+from xdsl_rlx.dialects.arrays import READERS
 from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.donation import Donate, Donations, asked, check_overlaps
@@ -200,6 +201,8 @@ class CompiledFunction:
         if self._static:
             values = self._with_static(values)
         leaves, structure = self._flatten(values)
+        if READERS and not READERS.keys().isdisjoint([type(leaf) for leaf in leaves]):
+            leaves = _read(leaves)
         signatures = _signatures(leaves)
         last = self._last
         if last is not None and last[0] is structure and last[1] == signatures:
@@ -390,6 +393,15 @@ def _scalars(
 def _marked(value: Any, name: str | int) -> Any:
     # what is left to its default is so in each call
     return value if value is DEFAULT else Static(value, f"static argument {name!r}")
+
+
+def _read(leaves: Sequence[Any]) -> list[Any]:
+    """Leaves with plain arrays in the place of arrays of other libraries that are read at once."""
+    try:
+        return [leaf if (read := READERS.get(type(leaf))) is None else read(leaf) for leaf in leaves]
+    except (TypeError, ValueError, RuntimeError):
+        # tracing says which one cannot be read
+        return [*leaves]
 
 
 def _signatures(leaves: Sequence[Any]) -> tuple[Hashable, ...]:

@@ -24,7 +24,7 @@ import optree
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.value import Value
-from xdsl_rlx.jax_nodes import children_in_jax, is_node_of_jax
+from xdsl_rlx.jax_nodes import children_in_jax, is_node_of_jax, parts_in_jax
 from xdsl_rlx.static_keys import HEAP_TYPE, Key, Static, attributes_of, is_array_like, is_plain_object, static_key
 
 __all__ = ["Spec", "Tree", "flatten", "map", "names", "paths", "ravel", "unflatten"]
@@ -253,7 +253,12 @@ def _read_one(
         unpack = [f" [{', '.join(names.values())}] = {name}.values()"] if keys else []
         parts = [(child, tree[key], names[key]) for child, key in zip(children, spec.entries(), strict=True)]
         return [head, f"{check} or [*{name}] != k{number}{types}: return None", *unpack], parts
-    if kind in _registered:
+    if kind is not None and _registered.get(kind) is children_in_jax:
+        parts, constants[f"k{number}"] = parts_in_jax(tree)
+        constants[f"p{number}"] = parts_in_jax
+        lines = [f"{check}: return None", f" {name}, a{number} = p{number}({name})"]
+        lines.append(f" if a{number} != k{number} or len({name}) != {len(children)}: return None")
+    elif kind in _registered:
         constants[f"p{number}"], constants[f"k{number}"] = _registered[kind], _registered[kind](tree)[1]
         lines = [f"{check}: return None", f" {name}, a{number}, _ = p{number}({name})"]
         lines.append(f" if a{number} != k{number} or len({name}) != {len(children)}: return None")
