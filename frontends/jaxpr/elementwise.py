@@ -16,6 +16,7 @@ from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
 from xdsl_rlx.frontends.jaxpr.types import AS_SIGNED, COMPLEXES, FLOATS, like
 from xdsl_rlx.frontends.shared import numbers
 from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, traced
+from xdsl_rlx.frontends.shared.windows import is_neutral
 from xdsl_rlx.op_functions import function
 
 _UNARY: dict[str, Callable[[Any], Any]] = {
@@ -175,6 +176,10 @@ def _extreme(c: Call, x: Any, y: Any) -> Any:
         # by the real parts, and the imaginary ones of equal real parts
         before = (np.real(x) > np.real(y)) | ((np.real(x) == np.real(y)) & (np.imag(x) > np.imag(y)))
         return np.where(before, x, y) if is_max else np.where(before, y, x)
+    # JAX begins the maxima of softmax and of attention with -inf
+    for one, other in ((x, y), (y, x)):
+        if c.dtype in FLOATS and is_neutral(one, c.eqn.primitive.name, c.dtype) and np.shape(other) == c.shape:
+            return other
     return np.maximum(x, y) if is_max else np.minimum(x, y)
 
 

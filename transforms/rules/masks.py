@@ -15,6 +15,7 @@ from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.mir.cast import CastOp
 from xdsl_rlx.dialects.mir.creation import IotaOp
 from xdsl_rlx.dialects.mir.elementwise import (
+    AddOp,
     AndOp,
     CompareOp,
     ConstantOp,
@@ -28,7 +29,8 @@ from xdsl_rlx.dialects.mir.elementwise import (
     WhereOp,
 )
 from xdsl_rlx.dialects.shapes import INTS, element_of, i1, shape_of, u8, u32
-from xdsl_rlx.transforms.rules.terms import Term, bare, number, parts
+from xdsl_rlx.transforms.canonicalize.mir import splat
+from xdsl_rlx.transforms.rules.terms import Term, bare, either_way, number, parts
 
 Row = tuple[int, int]
 """The keys that a query sees: from the first number on, below the second; `(0, 0)` if none."""
@@ -49,8 +51,17 @@ def rows_seen(mask: Term, row: int, column: int, queries: int, keys: int) -> lis
 
     None for what is no constant, or a mask by which a query sees keys with others between them.
     """
-    x = _by_query_and_key(mask, row, column)
+    x = _by_query_and_key(_without_truth(mask), row, column)
     return None if x is None else _rows(x, queries, keys)
+
+
+def _without_truth(mask: Term) -> Term:
+    """What a mask takes as it is: `and` with true of the shape of all batches and heads, as JAX begins one with."""
+    x = bare(mask)
+    for part, other in either_way(x, AndOp):
+        if splat(other.value):
+            return _without_truth(part)
+    return x
 
 
 def _by_query_and_key(mask: Term, row: int, column: int) -> Term | None:
@@ -84,6 +95,8 @@ def _rows(x: Term, queries: int, keys: int, depth: int = 8) -> list[Row] | None:
             return None if element_of(op.operand) != i1 else _rows(Term(op.operand, x.at), queries, keys, depth - 1)
         case EqOp() | NeOp():
             return _rows_of_test(x, queries, keys, depth - 1)
+        case WhereOp():
+            return _rows_of_choice(x, queries, keys, depth - 1)
         case CompareOp():
             return _rows_of_order(x, op, queries, keys)
         case _:
@@ -144,6 +157,16 @@ def _rows_of_test(x: Term, queries: int, keys: int, depth: int) -> list[Row] | N
     return None
 
 
+def _rows_of_choice(x: Term, queries: int, keys: int, depth: int) -> list[Row] | None:
+    """True where a mask says so and False elsewhere, or the other way round."""
+    cond, *sides = parts(x, WhereOp)
+    chosen = [splat(side.value) for side in sides]
+    if None in chosen or bool(chosen[0]) == bool(chosen[1]):
+        return None
+    rows = _rows(cond, queries, keys, depth)
+    return rows if rows is None or chosen[0] else opposite(rows, keys)
+
+
 def opposite(rows: Sequence[Row], keys: int) -> list[Row] | None:
     """The keys that each query does not see; None where there are some on both sides."""
     turned: list[Row] = []
@@ -192,6 +215,9 @@ def _counted(x: Term) -> tuple[list[float], int] | None:
     if len(found := parts(x, SubOp)) == 2:
         line, shift = _line(found[0]), number(found[1])
         return None if line is None or shift is None else ([n - shift for n in line[0]], line[1])
+    for part, other in either_way(x, AddOp):
+        if (shift := number(other)) is not None and (line := _line(part)) is not None:
+            return [n + shift for n in line[0]], line[1]
     loops = [loop for loop in x.at if loop >= 0]
     if not isinstance(op, ConstantOp) or len(loops) != 1 or element_of(op.result) not in INTS:
         return None

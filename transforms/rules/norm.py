@@ -33,6 +33,7 @@ from xdsl_rlx.transforms.rules.terms import (
     number,
     parts,
     quotients,
+    reduced,
     reduction,
     root_quotients,
     same,
@@ -66,7 +67,8 @@ def softmax_raise(op: Operation) -> Raised | None:
     if found is None:
         return None
     x, axis = found
-    return Raised((x,), lambda b: b.softmax(x, axis))
+    # the maximum may be that of what `x` is a transpose of
+    return Raised((x, bare(term(x)).value), lambda b: b.softmax(x, axis))
 
 
 def softmax_operand(y: SSAValue) -> tuple[SSAValue, int] | None:
@@ -115,12 +117,12 @@ def shifted_by_maximum(exponentials: Term, axis: int) -> SSAValue | None:
     """The `x` of `exp(x - max x)`, the maximum along `axis` of `x`."""
     for shifted in parts(exponentials, ExpOp):
         found = parts(shifted, SubOp)
-        top = reduction(unstopped(found[1]), ReduceMaxOp) if found else None
-        if top is None or top.axis != axis or found[0] != term(found[0].value):
+        if not found or found[0] != term(found[0].value):
             continue
-        of_top = term(top.operand)
-        if same(found[0], of_top) or same(found[0], unstopped(of_top)):
-            return found[0].value
+        whole, top = found
+        of_top = reduced(unstopped(top), ReduceMaxOp, whole.at[axis])
+        if of_top is not None and (same(whole, of_top) or same(whole, unstopped(of_top))):
+            return whole.value
     return None
 
 

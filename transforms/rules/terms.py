@@ -242,6 +242,20 @@ def reduction(x: Term, kind: type[ReduceOp]) -> AlongOneAxis | None:
     return AlongOneAxis(op.operand, axes[0]) if list(x.at) == expected else None
 
 
+def reduced(x: Term, kind: type[ReduceOp], loop: int) -> Term | None:
+    """What a value is the reduction of, of that class along one axis, which runs over a loop; moved around or not."""
+    x = bare(x)
+    op = x.value.owner
+    if type(op) is not kind or not isinstance(op, ReduceOp) or len(op.axis_list) != 1:
+        return None
+    (axis,), at = op.axis_list, list(x.at)
+    if len(at) == len(shape_of(op.operand)):
+        at[axis] = loop
+    else:
+        at.insert(axis, loop)
+    return Term(op.operand, tuple(at))
+
+
 def mean(x: Term) -> AlongOneAxis | None:
     """The mean along one axis that a value is, also as a sum divided by the extent."""
     if (found := reduction(x, ReduceMeanOp)) is not None:

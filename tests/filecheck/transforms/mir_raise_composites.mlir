@@ -383,6 +383,75 @@ func.func @counted(%q: tensor<2x3x4x8xf32> {mir.name = "q", mir.kind = "input"},
 
 // -----
 
+// JAX's own attention for a causal mask: `and` with true of the shape of the scores, and a choice between truth values.
+// CHECK-LABEL: func.func @causal_of_jax
+// CHECK-NEXT: %y, %0 = mir.attention %q, %k, %v layout bhsd heads 3 kv_heads 3 mask causal scale 5.000000e-01 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x3x4xf32>)
+// CHECK-NEXT: func.return %y : tensor<2x3x4x8xf32>
+// CHECK-NEXT: }
+func.func @causal_of_jax(%q: tensor<2x3x4x8xf32> {mir.name = "q", mir.kind = "input"}, %k: tensor<2x3x4x8xf32> {mir.name = "k", mir.kind = "input"}, %v: tensor<2x3x4x8xf32> {mir.name = "v", mir.kind = "input"}) -> tensor<2x3x4x8xf32> {
+  %scale = mir.constant dense<0.5> : tensor<f32>
+  %low = mir.constant dense<-1.0e9> : tensor<f32>
+  %zero = mir.constant dense<0> : tensor<i32>
+  %true = mir.constant dense<true> : tensor<4x4xi1>
+  %false = mir.constant dense<false> : tensor<4x4xi1>
+  %one = mir.constant dense<true> : tensor<i1>
+  %all = mir.expand %one : tensor<i1> to tensor<2x3x4x4xi1>
+  %i = mir.iota axis 0 : tensor<4x4xi32>
+  %after = mir.add %i, %zero : (tensor<4x4xi32>, tensor<i32>) -> tensor<4x4xi32>
+  %j = mir.iota axis 1 : tensor<4x4xi32>
+  %order = mir.ge %after, %j : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>
+  %lower = mir.where %order, %true, %false : (tensor<4x4xi1>, tensor<4x4xi1>, tensor<4x4xi1>) -> tensor<4x4xi1>
+  %row = mir.reshape %lower : tensor<4x4xi1> to tensor<1x1x4x4xi1>
+  %seen = mir.and %all, %row : (tensor<2x3x4x4xi1>, tensor<1x1x4x4xi1>) -> tensor<2x3x4x4xi1>
+  %kt = mir.transpose %k perm [0, 1, 3, 2] : (tensor<2x3x4x8xf32>) -> tensor<2x3x8x4xf32>
+  %s = mir.matmul %q, %kt : (tensor<2x3x4x8xf32>, tensor<2x3x8x4xf32>) -> tensor<2x3x4x4xf32>
+  %z = mir.mul %s, %scale : (tensor<2x3x4x4xf32>, tensor<f32>) -> tensor<2x3x4x4xf32>
+  %m = mir.where %seen, %z, %low : (tensor<2x3x4x4xi1>, tensor<2x3x4x4xf32>, tensor<f32>) -> tensor<2x3x4x4xf32>
+  %p = mir.softmax %m axis 3 : (tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32>
+  %y = mir.matmul %p, %v : (tensor<2x3x4x4xf32>, tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+  func.return %y : tensor<2x3x4x8xf32>
+}
+
+// -----
+
+// A maximum whose axes are moved after it was taken, and the values before: `jax.vmap` of a softmax.
+// CHECK-LABEL: func.func @softmax_of_moved
+// CHECK: mir.softmax %{{.*}} axis 2
+// CHECK-NOT: mir.exp
+func.func @softmax_of_moved(%x: tensor<2x3x4xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3x2x4xf32> {
+  %top = mir.reduce_max %x axes [2] : (tensor<2x3x4xf32>) -> tensor<2x3xf32>
+  %moved = mir.transpose %top perm [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %max = mir.reshape %moved : tensor<3x2xf32> to tensor<3x2x1xf32>
+  %fixed = mir.stop_gradient %max : tensor<3x2x1xf32>
+  %t = mir.transpose %x perm [1, 0, 2] : (tensor<2x3x4xf32>) -> tensor<3x2x4xf32>
+  %d = mir.sub %t, %fixed : (tensor<3x2x4xf32>, tensor<3x2x1xf32>) -> tensor<3x2x4xf32>
+  %e = mir.exp %d : tensor<3x2x4xf32>
+  %sum = mir.reduce_sum %e axes [2] : (tensor<3x2x4xf32>) -> tensor<3x2xf32>
+  %total = mir.reshape %sum : tensor<3x2xf32> to tensor<3x2x1xf32>
+  %y = mir.div %e, %total : (tensor<3x2x4xf32>, tensor<3x2x1xf32>) -> tensor<3x2x4xf32>
+  func.return %y : tensor<3x2x4xf32>
+}
+
+// -----
+
+// The maximum of other rows is none of the softmax: the axes have one extent.
+// CHECK-LABEL: func.func @maximum_of_others
+// CHECK-NOT: mir.softmax
+// CHECK: func.return
+func.func @maximum_of_others(%x: tensor<3x3x4xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3x3x4xf32> {
+  %top = mir.reduce_max %x axes [2] : (tensor<3x3x4xf32>) -> tensor<3x3xf32>
+  %max = mir.reshape %top : tensor<3x3xf32> to tensor<3x3x1xf32>
+  %t = mir.transpose %x perm [1, 0, 2] : (tensor<3x3x4xf32>) -> tensor<3x3x4xf32>
+  %d = mir.sub %t, %max : (tensor<3x3x4xf32>, tensor<3x3x1xf32>) -> tensor<3x3x4xf32>
+  %e = mir.exp %d : tensor<3x3x4xf32>
+  %sum = mir.reduce_sum %e axes [2] : (tensor<3x3x4xf32>) -> tensor<3x3xf32>
+  %total = mir.reshape %sum : tensor<3x3xf32> to tensor<3x3x1xf32>
+  %y = mir.div %e, %total : (tensor<3x3x4xf32>, tensor<3x3x1xf32>) -> tensor<3x3x4xf32>
+  func.return %y : tensor<3x3x4xf32>
+}
+
+// -----
+
 // Positions compared are a causal mask, which is no operand.
 // CHECK-LABEL: func.func @causal(%q: tensor<2x3x4x8xf32> {mir.name = "q", mir.kind = "input"}, %k: tensor<2x3x4x8xf32> {mir.name = "k", mir.kind = "input"}, %v: tensor<2x3x4x8xf32> {mir.name = "v", mir.kind = "input"}) -> tensor<2x3x4x8xf32> {
 // CHECK-NEXT: %y, %0 = mir.attention %q, %k, %v layout bhsd heads 3 kv_heads 3 mask causal scale 5.000000e-01 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x3x4xf32>)
