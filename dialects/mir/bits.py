@@ -22,11 +22,14 @@ from xdsl_rlx.dialects.shapes import (
     DTYPE_NAMES,
     FLOATS,
     INTS,
+    broadcast_shapes,
     check_element,
     dims,
     element_of,
+    same_element_type,
     shape_of,
     tensor_of,
+    u32,
 )
 
 _NUMBERS: tuple[Attribute, ...] = (*FLOATS, *INTS)
@@ -115,6 +118,31 @@ class ReducePrecisionOp(MirOp, name="mir.reduce_precision"):
         return (tensor_of(element_of(self.operand), shape_of(self.operand)),)
 
 
+class Threefry2x32Op(MirOp, name="mir.threefry2x32"):
+    """
+    `result` is word 0 or 1 of Threefry 2x32 of 20 rounds, with the key `key0`, `key1` and the counter `x`, `y`.
+
+    The function of Salmon et al., 2011, Parallel random numbers: as easy as 1, 2, 3, which JAX draws random bits with.
+    Operands are u32 and broadcast. Two ops that differ in `word` alone compute the rounds once.
+    """
+
+    key0: Tensor = tensor()
+    key1: Tensor = tensor()
+    x: Tensor = tensor()
+    y: Tensor = tensor()
+    word: Integer = integer()
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(Elementwise())
+
+    def infer_types(self) -> tuple[Attribute]:
+        parts = (self.key0, self.key1, self.x, self.y)
+        check_element(same_element_type(*parts), (u32,))
+        if (word := self.word.value.data) not in (0, 1):
+            raise VerifyException(f"expected word 0 or 1, got {word}")
+        return (tensor_of(u32, broadcast_shapes(*map(shape_of, parts))),)
+
+
 class BitsBuilder(BuilderCore):
     """Builder methods of this family, and those that build ops of others."""
 
@@ -122,6 +150,7 @@ class BitsBuilder(BuilderCore):
     clz = method(ClzOp)
     nextafter = method(NextafterOp)
     reduce_precision = method(ReducePrecisionOp)
+    threefry2x32 = method(Threefry2x32Op)
 
     def bitcast_convert_type(self, x: Operand, new_dtype: object) -> Value:
         """

@@ -14,26 +14,30 @@ import numpy as np
 from xdsl_rlx.custom_derivatives import custom_jvp
 from xdsl_rlx.frontends.jaxpr import private
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
-from xdsl_rlx.frontends.jaxpr.types import like, stored_shape
-from xdsl_rlx.frontends.shared.values import is_constant
+from xdsl_rlx.frontends.jaxpr.types import stored_shape
+from xdsl_rlx.frontends.shared.values import is_constant, traced
 from xdsl_rlx.op_functions import function
-
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = 0x1BD11BDA
+from xdsl_rlx.transforms.rules.bits import THREEFRY_PARITY, THREEFRY_ROTATIONS
 
 
-@ROWS.add("threefry2x32", composite=True)
-def threefry2x32(c: Call, first: Any, second: Any, x: Any, y: Any) -> Any:
-    """The 20 rounds of Threefry 2x32 (Salmon et al., 2011, Parallel random numbers: as easy as 1, 2, 3)."""
-    keys = (first, second, first ^ second ^ like(_PARITY, "u32"))
+@ROWS.add("threefry2x32")
+def threefry2x32(c: Call, *operands: Any) -> Any:
+    if is_constant(*operands):
+        return [np.broadcast_to(word, c.shape) for word in _of_constants(*operands)]
+    return [np.broadcast_to(function("threefry2x32")(*map(traced, operands), word), c.shape) for word in (0, 1)]
+
+
+def _of_constants(first: Any, second: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """As `mir.threefry2x32`, in NumPy."""
+    keys = (first, second, first ^ second ^ np.uint32(THREEFRY_PARITY))
     x, y = x + first, y + second
     for number in range(5):
-        for rotation in _ROTATIONS[number % 2]:
+        for rotation in THREEFRY_ROTATIONS[number % 2]:
             x = x + y
-            y = x ^ ((y << like(rotation, "u32")) | (y >> like(32 - rotation, "u32")))
+            y = x ^ (y << np.uint32(rotation) | y >> np.uint32(32 - rotation))
         x = x + keys[(number + 1) % 3]
-        y = y + (keys[(number + 2) % 3] + like(number + 1, "u32"))
-    return [np.broadcast_to(x, c.shape), np.broadcast_to(y, c.shape)]
+        y = y + (keys[(number + 2) % 3] + np.uint32(number + 1))
+    return x, y
 
 
 @ROWS.add("iota_2x32_shape", composite=True)

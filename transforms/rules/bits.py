@@ -104,3 +104,27 @@ def reduce_precision_scalar(op: mir.ReducePrecisionOp, b: ScalarBuilder, x: Scal
         bits = b.select(size <= (bias - reach) << has_mantissa, sign, bits)
     narrow = _INTEGERS[element]
     return b.select(b.is_nan(x), x, _of_bits(b, b.cast(bits, narrow), element))
+
+
+zero(mir.Threefry2x32Op, "the operands are integers")
+pointwise(mir.Threefry2x32Op)
+
+THREEFRY_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+THREEFRY_PARITY = 0x1BD11BDA
+"""The published constants of Threefry 2x32: bits that rounds rotate by, and what the third word of the key has."""
+
+
+@SCALAR.rule(mir.Threefry2x32Op)
+def threefry2x32_scalar(
+    op: mir.Threefry2x32Op, b: ScalarBuilder, key0: Scalar, key1: Scalar, x: Scalar, y: Scalar
+) -> Scalar:
+    """Five times four rounds, a word of the key added behind each four; a rotation is one instruction where it is."""
+    keys = (key0, key1, key0 ^ key1 ^ THREEFRY_PARITY)
+    x, y = x + key0, y + key1
+    for number in range(5):
+        for rotation in THREEFRY_ROTATIONS[number % 2]:
+            x = x + y
+            y = x ^ ((y << rotation) | b.shift_right_logical(y, 32 - rotation))
+        x = x + keys[(number + 1) % 3]
+        y = y + keys[(number + 2) % 3] + (number + 1)
+    return y if op.word.value.data else x

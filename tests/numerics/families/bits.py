@@ -6,6 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.extend.random import threefry2x32_p
 from numerics.sample import EVERY_FLOAT, SPECIAL, Operand, Sample, apart, method, values
 from oracle import Array, numpy_dtype
 
@@ -19,6 +20,7 @@ NUMBERS = Operand(
 )
 """Of each half type near its ends, and between numbers of fewer bits."""
 
+WORDS = values(0, 1, 0xFFFFFFFF, 0x243F6A88, 0x85A308D3, 0x13198A2E, 7)
 FORMATS = ((5, 10), (8, 7), (4, 3), (5, 2), (2, 0), (1, 4), (11, 3), (3, 60))
 """Bits of exponent and mantissa: of half types, of those of 8 bits, and what some types do not have."""
 
@@ -43,7 +45,36 @@ def _samples() -> list[Sample]:
     for exponent, mantissa in FORMATS:
         build, name = method("reduce_precision", exponent, mantissa), f"reduce_precision-{exponent}-{mantissa}"
         rows.append(Sample(name, bits.ReducePrecisionOp, build, (NUMBERS,), EVERY_FLOAT, exact=True))
+    words = tuple(Operand(shape, WORDS) for shape in ((), (), (3, 1), (4,)))
+    for word in (0, 1):
+        build, name = method("threefry2x32", word), f"threefry2x32-{word}"
+        rows.append(Sample(name, bits.Threefry2x32Op, build, words, ("u32",), exact=True))
     return rows
+
+
+def _threefry_by_jax(op: bits.Threefry2x32Op, *operands: Any) -> Any:
+    words = jnp.broadcast_arrays(*operands)
+    return threefry2x32_p.bind(*words)[op.word.value.data]
+
+
+def _threefry(op: bits.Threefry2x32Op, key0: Array, key1: Array, x: Array, y: Array) -> Array:
+    """By whole numbers of Python, from the paper."""
+
+    def block(k0: int, k1: int, x: int, y: int) -> int:
+        mask, keys = 0xFFFFFFFF, (k0, k1, k0 ^ k1 ^ 0x1BD11BDA)
+        x, y = (x + k0) & mask, (y + k1) & mask
+        for number in range(20):
+            bits = ((13, 15, 26, 6), (17, 29, 16, 24))[number // 4 % 2][number % 4]
+            x = (x + y) & mask
+            y = (y << bits | y >> (32 - bits)) & mask ^ x
+            if number % 4 == 3:
+                added = number // 4 + 1
+                x, y = (x + keys[added % 3]) & mask, (y + keys[(added + 1) % 3] + added) & mask
+        return y if op.word.value.data else x
+
+    shape = np.broadcast_shapes(*(one.shape for one in (key0, key1, x, y)))
+    every = [np.broadcast_to(one, shape).reshape(-1).tolist() for one in (key0, key1, x, y)]
+    return np.array([block(*one) for one in zip(*every, strict=True)], np.uint32).reshape(shape)
 
 
 def _nextafter(op: Any, x: Array, y: Array) -> Array:
@@ -103,6 +134,7 @@ ORACLE = {
     bits.BitcastConvertTypeOp: _view,
     bits.NextafterOp: _nextafter,
     bits.ReducePrecisionOp: _rounded,
+    bits.Threefry2x32Op: _threefry,
 }
 JAX = {
     bits.PopulationCountOp: lambda op, x: lax.population_count(x),
@@ -110,4 +142,5 @@ JAX = {
     bits.BitcastConvertTypeOp: lambda op, x: lax.bitcast_convert_type(x, numpy_dtype(element_of(op.result))),
     bits.NextafterOp: _next_by_jax,
     bits.ReducePrecisionOp: _rounded_by_jax,
+    bits.Threefry2x32Op: _threefry_by_jax,
 }
