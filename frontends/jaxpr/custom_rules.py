@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.custom_derivatives import custom_jvp, custom_vjp
-from xdsl_rlx.frontends.jaxpr.rows import Call
+from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
 from xdsl_rlx.frontends.jaxpr.types import COMPLEXES, FLOATS, stored_dtype
 from xdsl_rlx.frontends.shared.values import is_constant, traced
 
@@ -38,7 +38,7 @@ def with_rules(c: Call, xs: Sequence[Any], build: Callable[..., Sequence[Any]], 
         return tuple(traced(x) for x in build(*merged(some)))
 
     owner: Any = (custom_jvp if by_jvp else custom_vjp)(function)
-    owner.recurs_as = _identity(c)
+    owner.recurs_as, owner.equals = _identity(c), _Equation(c.eqn)
     floats = [n for n in moving if _is_float(c.eqn.invars[n].aval)]
     outputs = [n for n, one in enumerate(c.eqn.outvars) if _is_float(one.aval)]
     if not floats or not outputs:
@@ -50,8 +50,35 @@ def with_rules(c: Call, xs: Sequence[Any], build: Callable[..., Sequence[Any]], 
     return list(owner(*(xs[n] for n in moving)))
 
 
+class _Equation:
+    """An equation, equal to those that compute the same of their operands."""
+
+    def __init__(self, eqn: Any) -> None:
+        self.eqn = eqn
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Equation) and (self.eqn is other.eqn or self._definition() == other._definition())
+
+    def __hash__(self) -> int:
+        return hash(self.eqn.primitive.name)
+
+    def _definition(self) -> tuple[str, ...]:
+        """The function by its text and the arrays that it captures; other parameters by their texts."""
+        params = self.eqn.params
+        inner = params.get("call_jaxpr")
+        if inner is None:
+            return self.eqn.primitive.name, str(sorted(params.items(), key=lambda item: item[0]))
+        return self.eqn.primitive.name, str(inner.jaxpr), *(str(id(one)) for one in inner.consts)
+
+
 def _identity(c: Call) -> tuple[Any, ...]:
-    """What equations of one function have in common: its place in the source, and the types of its operands."""
+    """
+    What equations of one function have in common: its place in the source, and the types of its operands.
+
+    A primitive without a row is known by its name: that of its tangents can have more operands.
+    """
+    if ROWS.get(c.eqn.primitive.name) is None:
+        return (c.eqn.primitive.name,)
     debug = getattr(getattr(c.params.get("call_jaxpr"), "jaxpr", None), "debug_info", None)
     return (c.eqn.primitive.name, str(getattr(debug, "func_src_info", None)), *(str(x.aval) for x in c.eqn.invars))
 
@@ -75,7 +102,8 @@ def as_function(eqn: Any) -> Callable[..., list[Any]]:
     return function
 
 
-def _types(variables: Sequence[Any]) -> list[Any]:
+def types_of(variables: Sequence[Any]) -> list[Any]:
+    """The types of variables, for JAX to trace with."""
     from jax import ShapeDtypeStruct
 
     return [ShapeDtypeStruct(one.aval.shape, one.aval.dtype) for one in variables]
@@ -103,7 +131,7 @@ def _pushed(
             found, slopes = jax.jvp(function, list(primals), tangents)
             return found, [slopes[n] for n in outputs]
 
-        return c.walk.trace(both, _types(variables), _types([variables[n] for n in floats]))
+        return c.walk.trace(both, types_of(variables), types_of([variables[n] for n in floats]))
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         moved = [tangents[moving.index(n)] for n in floats]
@@ -137,7 +165,7 @@ def _pulled(
 
             return jax.vjp(of_floats, *(primals[n] for n in floats))[1](list(cotangents))
 
-        return c.walk.trace(both, _types(variables), _types([c.eqn.outvars[n] for n in outputs]))
+        return c.walk.trace(both, types_of(variables), types_of([c.eqn.outvars[n] for n in outputs]))
 
     def fwd(*primals: Any) -> Any:
         return owner(*primals), primals

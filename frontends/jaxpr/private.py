@@ -1,4 +1,4 @@
-"""All that is read of jax beyond its public names: locations of equations, generators, the memory of arrays."""
+"""All that is read of jax beyond its public names: places of equations, names, rules, the memory of arrays."""
 
 # Objects of jax, which is not installed everywhere.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -42,6 +42,11 @@ def name_of_custom(eqn: Any) -> str:
     debug = getattr(getattr(eqn.params.get("call_jaxpr"), "jaxpr", None), "debug_info", None)
     name = str(getattr(debug, "func_name", "") or "")
     return f"{name} ({kind})" if name else kind
+
+
+def has_jvp(primitive: Any) -> bool:
+    """Return whether a primitive has a derivative rule."""
+    return primitive in import_module("jax._src.interpreters.ad").primitive_jvps
 
 
 def generator(name_or_aval: Any) -> Any:

@@ -55,11 +55,8 @@ ROWS.refuse(
 )
 ROWS.refuse(
     "it runs code of another compiler; pass the function itself",
-    "call_exported",
     "core_map",
     "custom_partitioning",
-    "ffi_call",
-    "pallas_call",
     "tpu_custom_call",
     "triton_kernel_call",
 )

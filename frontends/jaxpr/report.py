@@ -20,6 +20,8 @@ class Report:
     """Primitives that are one operation of mir, or two."""
     composite: Mapping[str, int]
     """Primitives that are several operations."""
+    lowered: Mapping[str, int]
+    """Primitives without a translation of their own, which are built by their StableHLO."""
     rules: Mapping[str, int]
     """Functions that keep a derivative rule of their own, by name."""
 
@@ -31,9 +33,14 @@ class Report:
         def by(status: str) -> dict[str, int]:
             return {name: count for (name, one), count in fired if one == status}
 
-        return cls(by("exact"), by("composite"), dict(walk.rules(jaxpr.jaxpr).most_common()))
+        return cls(by("exact"), by("composite"), by(walk.LOWERED), dict(walk.rules(jaxpr.jaxpr).most_common()))
 
     def __str__(self) -> str:
-        parts = (("exact", self.exact), ("composite", self.composite), ("derivative rules", self.rules))
+        parts = (
+            ("exact", self.exact),
+            ("composite", self.composite),
+            (walk.LOWERED, self.lowered),
+            ("derivative rules", self.rules),
+        )
         lines = [f"{title}: {', '.join(f'{name} x{n}' for name, n in part.items())}" for title, part in parts if part]
         return "\n".join(lines)

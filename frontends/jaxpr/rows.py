@@ -19,6 +19,9 @@ BuildT = TypeVar("BuildT", bound=Callable[..., Any])
 class Walker(Protocol):
     """What rows of calls and loops need of the walk."""
 
+    x64: bool
+    """Whether JAX traces with 64-bit types."""
+
     def run(self, jaxpr: Any, operands: Sequence[Any]) -> list[Any]:
         """The results of a jaxpr that is closed, for these operands."""
         ...

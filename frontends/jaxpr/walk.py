@@ -15,7 +15,7 @@ import numpy as np
 
 from xdsl_rlx.builder import Graph
 from xdsl_rlx.frontends.aten.rows import Status
-from xdsl_rlx.frontends.jaxpr import private
+from xdsl_rlx.frontends.jaxpr import lowered, private
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
 from xdsl_rlx.frontends.jaxpr.types import (
     AS_SIGNED,
@@ -33,7 +33,8 @@ from xdsl_rlx.tracing import builder_of
 
 def inner_jaxprs(eqn: Any) -> Iterator[Any]:
     """The jaxprs among the parameters of an equation that its row walks, without those of a reduction's body."""
-    if eqn.primitive.name in _BODIES_ARE_READ_BY_ROWS:
+    name = eqn.primitive.name
+    if name in _BODIES_ARE_READ_BY_ROWS or ROWS.get(name) is None:
         return
     for param in eqn.params.values():
         for one in param if isinstance(param, tuple | list) else (param,):
@@ -56,28 +57,28 @@ def equations(jaxpr: Any, *around: Any) -> Iterator[tuple[Any, ...]]:
             yield from equations(inner, *around, eqn)
 
 
-def _reason(eqn: Any) -> str | None:
+def _reason(eqn: Any, x64: bool) -> str | None:
     """Why an equation is not translated; None if it is."""
     row = ROWS.get(eqn.primitive.name)
-    if row is None:
-        return "has no translation"
-    if row.status is Status.REFUSED:
+    if row is not None and row.status is Status.REFUSED:
         return row.reason
     avals = [one.aval for one in (*eqn.invars, *eqn.outvars)]
     for aval in avals:
         if (reason := unsupported(aval)) is not None:
             return reason
+    if row is None:
+        return lowered.why_not(eqn, x64)
     if row.name in SEES_SIGN and any(str(aval.dtype) in AS_SIGNED for aval in avals):
         return "16-bit and 64-bit unsigned integers are only supported in operations on bits"
     return None
 
 
-def missing(jaxpr: Any) -> list[Missing]:
+def missing(jaxpr: Any, x64: bool = False) -> list[Missing]:
     """Return the primitives of a jaxpr that cannot be translated, with counts and first locations."""
     counts: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], str] = {}
     for *around, eqn in equations(jaxpr):
-        if (reason := _reason(eqn)) is not None:
+        if (reason := _reason(eqn, x64)) is not None:
             key = (eqn.primitive.name, reason)
             counts[key] += 1
             first.setdefault(key, private.location(eqn, *around))
@@ -85,9 +86,13 @@ def missing(jaxpr: Any) -> list[Missing]:
 
 
 def fired(jaxpr: Any) -> Counter[tuple[str, str]]:
-    """Return how often each row is used for a jaxpr, by primitive and status."""
-    rows = [ROWS.get(eqn.primitive.name) for *_, eqn in equations(jaxpr)]
-    return Counter((row.name, row.status.value) for row in rows if row is not None)
+    """Return how often each row is used for a jaxpr, by primitive and status; LOWERED is that of those without one."""
+    names = [eqn.primitive.name for *_, eqn in equations(jaxpr)]
+    rows = [(name, ROWS.get(name)) for name in names]
+    return Counter((name, LOWERED if row is None else row.status.value) for name, row in rows)
+
+
+LOWERED = "through StableHLO"
 
 
 _WITH_RULES = ("custom_jvp_call", "custom_vjp_call", "custom_linear_solve", "linear_call")
@@ -105,7 +110,7 @@ def traced_jaxpr(function: Callable[..., Any], example: Sequence[Any], x64: bool
 
     with jax.enable_x64(True) if x64 else nullcontext():
         jaxpr, results = jax.make_jaxpr(function, return_shape=True)(*example)
-    if found := missing(jaxpr.jaxpr):
+    if found := missing(jaxpr.jaxpr, x64):
         raise missing_ops(name, found, "Replace them in the function, or take that part out of it.")
     return jaxpr, results
 
@@ -164,23 +169,22 @@ class Walk:
         return [read(one) for one in jaxpr.outvars]
 
     def _called(self, eqn: Any, operands: list[Any]) -> Sequence[Any]:
-        row = ROWS.get(eqn.primitive.name)
-        assert row is not None and row.build is not None, f"{eqn.primitive.name} has no row"
+        row, name = ROWS.get(eqn.primitive.name), eqn.primitive.name
+        build = lowered.through_stablehlo if row is None else row.build
+        assert build is not None, f"{name} is refused"
         if operands and all(map(is_constant, operands)) and _bytes(eqn) > MOST_FOLDED:
             operands = [traced(one) for one in operands]
         self._around.append(eqn)
         try:
             with self._part(eqn), np.errstate(all="ignore"):
-                found = row.build(Call(eqn, self), *operands)
+                found = build(Call(eqn, self), *operands)
                 several = found if isinstance(found, tuple | list) else (found,)
                 return [_typed(x, one.aval) for x, one in zip(several, eqn.outvars, strict=True)]
         except FrontendError:
             raise
         except (ValueError, TypeError) as error:
             place = private.location(eqn, *self._around)
-            raise FrontendError(
-                f"{row.name}, at {place}: {error}", [Missing(row.name, 1, place, str(error))]
-            ) from error
+            raise FrontendError(f"{name}, at {place}: {error}", [Missing(name, 1, place, str(error))]) from error
 
     def _part(self, eqn: Any) -> AbstractContextManager[None]:
         """A scope for the locations of operations: the names that `jax.named_scope` gives."""

@@ -187,6 +187,8 @@ class _WithRules(ABC):
         self.nested = NESTED
         self.recurs_as: Any = self
         """What stands for the function where its rules call it again; a front end makes objects of one function."""
+        self.equals: Any = self
+        """What stands for the function where its rules need its results for the same operands."""
         self.nondiff_argnums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
         update_wrapper(self, fun)
 
@@ -229,7 +231,9 @@ class _WithRules(ABC):
         active = [one for one in _rules.get() if one.owner.recurs_as == self.recurs_as]
         leaves = tuple(flatten(values)[0])
         for one in active:
-            alike = len(one.given) == len(leaves) and all(map(_same, one.given, leaves))
+            alike = (
+                one.owner.equals == self.equals and len(one.given) == len(leaves) and all(map(_same, one.given, leaves))
+            )
             if alike and one.result is not _NOTHING:
                 return one.result
         self._check_rule()
