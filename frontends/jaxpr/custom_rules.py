@@ -89,10 +89,12 @@ def _is_float(aval: Any) -> bool:
 
 def as_function(eqn: Any) -> Callable[..., list[Any]]:
     """An equation as a function of arrays in the place of all its operands."""
+    from jax.api_util import debug_info
     from jax.extend import core
 
     names = list(dict.fromkeys(one for one in eqn.invars if not hasattr(one, "val")))
-    jaxpr = core.Jaxpr((), names, eqn.outvars, [eqn], eqn.effects)
+    known = debug_info("from_jax", lambda *_: None, tuple(one.aval for one in names), {})
+    jaxpr = core.Jaxpr((), names, eqn.outvars, [eqn], eqn.effects, known)
     called = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
 
     def function(*operands: Any) -> list[Any]:

@@ -231,10 +231,9 @@ class _WithRules(ABC):
         active = [one for one in _rules.get() if one.owner.recurs_as == self.recurs_as]
         leaves = tuple(flatten(values)[0])
         for one in active:
-            alike = (
-                one.owner.equals == self.equals and len(one.given) == len(leaves) and all(map(_same, one.given, leaves))
-            )
-            if alike and one.result is not _NOTHING:
+            if one.result is _NOTHING or one.owner.equals != self.equals:
+                continue
+            if len(one.given) == len(leaves) and all(map(_same, one.given, leaves)):
                 return one.result
         self._check_rule()
         left = _left(builder)
