@@ -93,7 +93,9 @@ def as_function(eqn: Any) -> Callable[..., list[Any]]:
     from jax.extend import core
 
     names = list(dict.fromkeys(one for one in eqn.invars if not hasattr(one, "val")))
-    known = debug_info("from_jax", lambda *_: None, tuple(one.aval for one in names), {})
+    results = tuple(f"[{n}]" for n in range(len(eqn.outvars)))
+    given = tuple(one.aval for one in names)
+    known = debug_info("from_jax", lambda *_: None, given, {}, result_paths_thunk=lambda: results)
     jaxpr = core.Jaxpr((), names, eqn.outvars, [eqn], eqn.effects, known)
     called = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
 
