@@ -20,11 +20,17 @@ from xdsl_rlx.frontends.jaxpr.types import COMPLEXES, FLOATS, stored_dtype
 from xdsl_rlx.frontends.shared.values import is_constant, traced
 
 
-def with_rules(c: Call, xs: Sequence[Any], build: Callable[..., Sequence[Any]], by_jvp: bool = True) -> list[Any]:
+def with_rules(
+    c: Call,
+    xs: Sequence[Any],
+    build: Callable[..., Sequence[Any]],
+    by_jvp: bool = True,
+    differentiable: Sequence[int] | None = None,
+) -> list[Any]:
     """
     The results of an equation, which `build` gives for its operands, with the derivatives that JAX has for it.
 
-    These are its tangents, or with `by_jvp` false its cotangents.
+    These are its tangents, or with `by_jvp` false its cotangents, by the operands that are `differentiable`.
     """
     moving = [n for n, x in enumerate(xs) if not is_constant(x)]
 
@@ -39,7 +45,8 @@ def with_rules(c: Call, xs: Sequence[Any], build: Callable[..., Sequence[Any]], 
 
     owner: Any = (custom_jvp if by_jvp else custom_vjp)(function)
     owner.recurs_as, owner.equals = _identity(c), _Equation(c.eqn)
-    floats = [n for n in moving if _is_float(c.eqn.invars[n].aval)]
+    every = range(len(xs)) if differentiable is None else differentiable
+    floats = [n for n in moving if n in every and _is_float(c.eqn.invars[n].aval)]
     outputs = [n for n, one in enumerate(c.eqn.outvars) if _is_float(one.aval)]
     if not floats or not outputs:
         return list(function(*(xs[n] for n in moving)))

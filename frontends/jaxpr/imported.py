@@ -86,7 +86,8 @@ class Imported:
         """How the primitives of the first signature are translated. FrontendError before there is one."""
         if not self._programs:
             raise FrontendError(f"report: '{_name_of(self.function)}' is not traced yet; call it, or pass an example")
-        return Report.of(next(iter(self._programs.values())).jaxpr)
+        program = next(iter(self._programs.values()))
+        return Report.of(program.jaxpr, program.walk.x64)
 
     @property
     def jaxpr(self) -> Any:

@@ -20,7 +20,7 @@ OF_JAX = frozenset(("call_exported", "ffi_call", "pallas_call"))
 """JAX's own primitives that are translated so: each stands for a program, or for a function of a library."""
 
 _MOST_KEPT = 256
-"""Programs of equations that are kept: each is needed when a function is checked, and soon after when it is built."""
+"""Programs of equations that are kept: each is needed when a function is checked, and again when it is built."""
 
 
 @lru_cache(_MOST_KEPT)

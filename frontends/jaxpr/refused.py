@@ -6,7 +6,6 @@ ROWS.refuse(
     "it calls Python while the program runs; compute that outside, or print with jax.debug.print",
     "debug_callback",
     "io_callback",
-    "pure_callback",
     "inspect_sharding",
 )
 ROWS.refuse(

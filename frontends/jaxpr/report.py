@@ -26,14 +26,14 @@ class Report:
     """Functions that keep a derivative rule of their own, by name."""
 
     @classmethod
-    def of(cls, jaxpr: Any) -> Report:
-        """Return the report of a closed jaxpr."""
-        fired = walk.fired(jaxpr.jaxpr).most_common()
+    def of(cls, jaxpr: Any, x64: bool) -> Report:
+        """Return the report of a closed jaxpr, which JAX has traced with 64-bit types or without."""
+        fired = walk.fired(jaxpr.jaxpr, x64).most_common()
 
         def by(status: str) -> dict[str, int]:
             return {name: count for (name, one), count in fired if one == status}
 
-        return cls(by("exact"), by("composite"), by(walk.LOWERED), dict(walk.rules(jaxpr.jaxpr).most_common()))
+        return cls(by("exact"), by("composite"), by(walk.LOWERED), dict(walk.rules(jaxpr.jaxpr, x64).most_common()))
 
     def __str__(self) -> str:
         parts = (

@@ -34,6 +34,10 @@ class Walker(Protocol):
         """The results of a closed jaxpr of numbers for the elements of arrays of one shape."""
         ...
 
+    def defined(self, c: Call, operands: Sequence[Any]) -> Sequence[Any]:
+        """The results of an equation by the function that it stands for, with the derivatives that JAX has."""
+        ...
+
     def kept(self, eqn: Any, what: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """What is made of an equation, once."""
         ...
@@ -90,6 +94,18 @@ class Row:
     build: Callable[..., Any] | None
     status: Status
     reason: str = ""
+    why_not: Callable[[Any], str | None] | None = None
+    """Why an equation is not translated, by its parameters; None if it is."""
+    definition: Callable[[Any], Callable[..., Any]] | None = None
+    """The function of JAX that an equation stands for, which is walked."""
+    by_jvp: Callable[[Any], bool] = lambda _: True
+    """Whether derivatives of a definition are those of JAX's forward mode, else of its reverse mode."""
+    differentiable: Callable[[Any], Sequence[int] | None] = lambda _: None
+    """The operands that JAX has derivatives of a definition by; None for all."""
+
+
+def _defined(c: Call, *xs: Any) -> Any:
+    return c.walk.defined(c, xs)
 
 
 class Rows:
@@ -98,14 +114,40 @@ class Rows:
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
 
-    def add(self, *names: str, composite: bool = False) -> Callable[[BuildT], BuildT]:
+    def add(
+        self, *names: str, composite: bool = False, why_not: Callable[[Any], str | None] | None = None
+    ) -> Callable[[BuildT], BuildT]:
         """Decorator that adds a row for each of these primitives."""
         status = Status.COMPOSITE if composite else Status.EXACT
 
         def decorate(build: BuildT) -> BuildT:
             for name in names:
-                self._insert(Row(name, build, status))
+                self._insert(Row(name, build, status, "", why_not))
             return build
+
+        return decorate
+
+    def define(
+        self,
+        *names: str,
+        by_jvp: Callable[[Any], bool] = lambda _: True,
+        differentiable: Callable[[Any], Sequence[int] | None] = lambda _: None,
+    ) -> Callable[[BuildT], BuildT]:
+        """Decorator that adds a row for each primitive, by a function that returns what an equation stands for."""
+
+        def decorate(definition: BuildT) -> BuildT:
+            for name in names:
+                self._insert(
+                    Row(
+                        name,
+                        _defined,
+                        Status.COMPOSITE,
+                        definition=definition,
+                        by_jvp=by_jvp,
+                        differentiable=differentiable,
+                    )
+                )
+            return definition
 
         return decorate
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from xdsl_rlx.builder import Graph
 from xdsl_rlx.frontends.aten.rows import Status
 from xdsl_rlx.frontends.jaxpr import lowered, private
+from xdsl_rlx.frontends.jaxpr.custom_rules import types_of, with_rules
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
 from xdsl_rlx.frontends.jaxpr.types import (
     AS_SIGNED,
@@ -31,10 +33,13 @@ from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, numpy_
 from xdsl_rlx.tracing import builder_of
 
 
-def inner_jaxprs(eqn: Any) -> Iterator[Any]:
+def inner_jaxprs(eqn: Any, x64: bool) -> Iterator[Any]:
     """The jaxprs among the parameters of an equation that its row walks, without those of a reduction's body."""
-    name = eqn.primitive.name
-    if name in _BODIES_ARE_READ_BY_ROWS or ROWS.get(name) is None:
+    row = ROWS.get(eqn.primitive.name)
+    if row is None or row.name in _BODIES_ARE_READ_BY_ROWS:
+        return
+    if row.definition is not None:
+        yield definition_of(eqn, x64).jaxpr
         return
     for param in eqn.params.values():
         for one in param if isinstance(param, tuple | list) else (param,):
@@ -49,12 +54,27 @@ _BODIES_ARE_READ_BY_ROWS = frozenset(
 )  # fmt: skip
 
 
-def equations(jaxpr: Any, *around: Any) -> Iterator[tuple[Any, ...]]:
+_MOST_KEPT = 256
+"""Definitions of equations that are kept: each is needed when a function is checked, and again when it is built."""
+
+
+@lru_cache(_MOST_KEPT)
+def definition_of(eqn: Any, x64: bool) -> Any:
+    """Return the function that an equation stands for as a closed jaxpr."""
+    import jax
+
+    row = ROWS.get(eqn.primitive.name)
+    assert row is not None and row.definition is not None
+    with jax.enable_x64(x64):
+        return jax.make_jaxpr(row.definition(eqn))(*types_of(eqn.invars))
+
+
+def equations(jaxpr: Any, x64: bool, *around: Any) -> Iterator[tuple[Any, ...]]:
     """The equations of a jaxpr, and those of all jaxprs in it; each with those around it, the outermost first."""
     for eqn in jaxpr.eqns:
         yield (*around, eqn)
-        for inner in inner_jaxprs(eqn):
-            yield from equations(inner, *around, eqn)
+        for inner in inner_jaxprs(eqn, x64):
+            yield from equations(inner, x64, *around, eqn)
 
 
 def _reason(eqn: Any, x64: bool) -> str | None:
@@ -62,6 +82,8 @@ def _reason(eqn: Any, x64: bool) -> str | None:
     row = ROWS.get(eqn.primitive.name)
     if row is not None and row.status is Status.REFUSED:
         return row.reason
+    if row is not None and row.why_not is not None and (reason := row.why_not(eqn)) is not None:
+        return reason
     avals = [one.aval for one in (*eqn.invars, *eqn.outvars)]
     for aval in avals:
         if (reason := unsupported(aval)) is not None:
@@ -77,7 +99,7 @@ def missing(jaxpr: Any, x64: bool = False) -> list[Missing]:
     """Return the primitives of a jaxpr that cannot be translated, with counts and first locations."""
     counts: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], str] = {}
-    for *around, eqn in equations(jaxpr):
+    for *around, eqn in equations(jaxpr, x64):
         if (reason := _reason(eqn, x64)) is not None:
             key = (eqn.primitive.name, reason)
             counts[key] += 1
@@ -85,9 +107,9 @@ def missing(jaxpr: Any, x64: bool = False) -> list[Missing]:
     return [Missing(name, count, first[name, reason], reason) for (name, reason), count in counts.most_common()]
 
 
-def fired(jaxpr: Any) -> Counter[tuple[str, str]]:
+def fired(jaxpr: Any, x64: bool = False) -> Counter[tuple[str, str]]:
     """Return how often each row is used for a jaxpr, by primitive and status; LOWERED is that of those without one."""
-    names = [eqn.primitive.name for *_, eqn in equations(jaxpr)]
+    names = [eqn.primitive.name for *_, eqn in equations(jaxpr, x64)]
     rows = [(name, ROWS.get(name)) for name in names]
     return Counter((name, LOWERED if row is None else row.status.value) for name, row in rows)
 
@@ -98,9 +120,9 @@ LOWERED = "through StableHLO"
 _WITH_RULES = ("custom_jvp_call", "custom_vjp_call", "custom_linear_solve", "linear_call")
 
 
-def rules(jaxpr: Any) -> Counter[str]:
+def rules(jaxpr: Any, x64: bool = False) -> Counter[str]:
     """Return how often each function with a derivative rule of its own is called, by name."""
-    every = [eqn for *_, eqn in equations(jaxpr)]
+    every = [eqn for *_, eqn in equations(jaxpr, x64)]
     return Counter(private.name_of_custom(eqn) for eqn in every if eqn.primitive.name in _WITH_RULES)
 
 
@@ -140,6 +162,19 @@ class Walk:
     def run(self, jaxpr: Any, operands: Sequence[Any]) -> list[Any]:
         """Build a closed jaxpr for these operands, which are values and NumPy arrays; return its results."""
         return self._built(jaxpr.jaxpr, [stored(one) for one in jaxpr.consts], operands)
+
+    def defined(self, c: Call, operands: Sequence[Any]) -> Sequence[Any]:
+        """The results of an equation by the function that it stands for, with the derivatives that JAX has."""
+        jaxpr = definition_of(c.eqn, self.x64)
+
+        def build(*xs: Any) -> Sequence[Any]:
+            return self.run(jaxpr, xs)
+
+        if all(map(is_constant, operands)):
+            return build(*operands)
+        row = ROWS.get(c.eqn.primitive.name)
+        assert row is not None
+        return with_rules(c, operands, build, row.by_jvp(c.eqn), row.differentiable(c.eqn))
 
     def map(self, eqn: Any, jaxpr: Any, operands: Sequence[Any]) -> list[Any]:
         """The results of a closed jaxpr of numbers for the elements of arrays of one shape."""
