@@ -115,6 +115,8 @@ class _Rule:
     """The derivatives that may be taken of what it builds."""
     around: int = 0
     """How many are taken of the graph that it is in."""
+    is_body: bool = False
+    """Whether it is the function itself that is traced, of which no derivatives are taken: its rule has these."""
 
 
 _NOTHING = object()
@@ -147,21 +149,31 @@ def _left(builder: MirBuilder) -> _Left:
     return frozenset(before + one for one in rule.left)
 
 
+_TRANSPOSED = frozenset[Modes](((Mode.TRANSPOSE,), ()))
+
+
 def _needs(left: _Left, mode: Mode) -> bool:
-    return left is None or any(mode in one for one in left)
+    return left is None or any(_is_of(kind, mode) for one in left for kind in one)
+
+
+def _is_of(kind: Mode, mode: Mode) -> bool:
+    """Whether a derivative is taken by the rules of a mode."""
+    return kind is mode or (kind is Mode.TRANSPOSE and mode is Mode.REVERSE)
 
 
 def _inside(left: _Left, mode: Mode, transposed: bool) -> _Left:
     """
     The derivatives of a rule of that mode, which is taken where that derivative is.
 
-    A rule that is also `transposed`, for the other mode, is differentiated once more in reverse mode.
+    A rule that is also `transposed`, for the other mode, is a linear function, of which reverse mode is taken.
     """
     if left is None:
         return None
-    found = {one[n + 1 :] for one in left for n, kind in enumerate(one) if kind is mode}
+    found = {one[n + 1 :] for one in left for n, kind in enumerate(one) if _is_of(kind, mode)}
     if transposed:
-        found |= {(Mode.REVERSE, *one[n + 1 :]) for one in left for n, kind in enumerate(one) if kind is not mode}
+        found |= {
+            (Mode.TRANSPOSE, *one[n + 1 :]) for one in left for n, kind in enumerate(one) if not _is_of(kind, mode)
+        }
     return frozenset(found)
 
 
@@ -228,7 +240,7 @@ class _WithRules(ABC):
         values: tuple[Any, ...],
         arguments: Callable[[Sequence[Value]], list[Any]],
     ) -> Any:
-        active = [one for one in _rules.get() if one.owner.recurs_as == self.recurs_as]
+        active = [one for one in _rules.get() if not one.is_body and one.owner.recurs_as == self.recurs_as]
         leaves = tuple(flatten(values)[0])
         for one in active:
             if one.result is _NOTHING or one.owner.equals != self.equals:
@@ -238,15 +250,18 @@ class _WithRules(ABC):
         self._check_rule()
         left = _left(builder)
         needless = left is not None and not any(left)
-        if needless or (len(active) >= self.nested and (left is None or self._is_transposed)):
-            if needless and isinstance(builder, Trace):
+        # in its own rule, which is only transposed, the function is called for tangents: it is linear
+        is_linear = bool(active) and left is not None and self._is_transposed and left <= _TRANSPOSED
+        if needless or is_linear or (len(active) >= self.nested and (left is None or self._is_transposed)):
+            if needless and isinstance(builder, Trace) and not any(one.is_body for one in _rules.get()):
                 builder.outermost.left_out = True
             found = _Leaves.of(builder, self.fun(*arguments(given.values)), numbers=True)
             return found.tree(found.values)
         results: list[_Leaves] = []
 
         def forward(*inner: Value) -> tuple[Value, ...]:
-            results.append(_Leaves.of(builder, self.fun(*arguments(inner)), numbers=True))
+            with _tracing_rule(_Rule(self, left=frozenset(((),)), around=_around(builder), is_body=True)):
+                results.append(_Leaves.of(builder, self.fun(*arguments(inner)), numbers=True))
             return tuple(results[0].values)
 
         found = self._emitted(builder, given, fixed, arguments, forward, results)

@@ -49,6 +49,8 @@ class Mode(Enum):
     """How a graph is differentiated."""
 
     REVERSE = auto()
+    TRANSPOSE = auto()
+    """Reverse mode of a function that is linear."""
     FORWARD = auto()
 
 
