@@ -10,9 +10,8 @@ The equation is made a function again, of which `jax.jvp` or `jax.vjp` is traced
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from xdsl_rlx.custom_derivatives import custom_jvp, custom_vjp
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
@@ -51,7 +50,7 @@ def with_rules(
     if not floats or not outputs:
         return list(function(*(xs[n] for n in moving)))
     if by_jvp:
-        owner.defjvp(_pushed(c, merged, moving, floats, outputs))
+        owner.defjvp(_pushed(c, owner, merged, moving, floats, outputs))
     else:
         owner.defvjp(*_pulled(c, owner, merged, moving, floats, outputs))
     return list(owner(*(xs[n] for n in moving)))
@@ -120,33 +119,85 @@ def types_of(variables: Sequence[Any]) -> list[Any]:
     return [ShapeDtypeStruct(one.aval.shape, one.aval.dtype) for one in variables]
 
 
-def _zero(aval: Any) -> Any:
-    """The tangent of a value that has none, or a zero one."""
-    from jax import dtypes
+@dataclass(frozen=True)
+class _Rule:
+    """A rule as a jaxpr of operands and tangents or cotangents, with the operands that it is a derivative by."""
 
-    return np.zeros(aval.shape, aval.dtype if _is_float(aval) else dtypes.float0)
+    jaxpr: Any
+    floats: tuple[int, ...]
+
+
+def _traced_rule(floats: Sequence[int], trace: Callable[[Sequence[int]], Any]) -> _Rule:
+    """
+    A rule by all operands with derivatives but those of which Equinox says that there must be none.
+
+    JAX raises its error only where such an operand depends on an argument. Here a rule is built for all floats at
+    first, and an operand whose rule is an error is a constant.
+    """
+    try:
+        return _Rule(trace(floats), (*floats,))
+    except RuntimeError as error:
+        if not _is_refusal(error):
+            raise
+    allowed = [n for n in floats if _is_allowed(trace, n)]
+    return _Rule(trace(allowed) if allowed else None, (*allowed,))
+
+
+def _is_allowed(trace: Callable[[Sequence[int]], Any], number: int) -> bool:
+    try:
+        trace([number])
+    except RuntimeError as error:
+        if not _is_refusal(error):
+            raise
+        return False
+    return True
+
+
+def _is_refusal(error: RuntimeError) -> bool:
+    return str(error).startswith("Unexpected tangent")
+
+
+def _of_floats(function: Callable[..., Any], floats: Sequence[int], primals: Sequence[Any]) -> Callable[..., Any]:
+    """A function of these operands, where the others are constants: JAX knows that they have no tangents."""
+
+    def called(*some: Any) -> Any:
+        given = dict(zip(floats, some, strict=True))
+        return function(*(given.get(n, x) for n, x in enumerate(primals)))
+
+    return called
+
+
+def _chosen(found: Sequence[Any], numbers: Sequence[int]) -> list[Any]:
+    return [found[n] for n in numbers]
 
 
 def _pushed(
-    c: Call, merged: Callable[..., list[Any]], moving: Sequence[int], floats: Sequence[int], outputs: Sequence[int]
+    c: Call,
+    owner: Callable[..., Any],
+    merged: Callable[..., list[Any]],
+    moving: Sequence[int],
+    floats: Sequence[int],
+    outputs: Sequence[int],
 ) -> Callable[..., Any]:
     """The rule of forward mode."""
     import jax
 
-    def rule() -> Any:
+    def trace(floats: Sequence[int]) -> Any:
         function, variables = as_function(c.eqn), c.eqn.invars
 
         def both(primals: Sequence[Any], moved: Sequence[Any]) -> Any:
-            given = dict(zip(floats, moved, strict=True))
-            tangents = [given[n] if n in given else _zero(one.aval) for n, one in enumerate(variables)]
-            found, slopes = jax.jvp(function, list(primals), tangents)
+            of_floats = _of_floats(function, floats, primals)
+            found, slopes = jax.jvp(of_floats, [primals[n] for n in floats], list(moved))
             return found, [slopes[n] for n in outputs]
 
         return c.walk.trace(both, types_of(variables), types_of([variables[n] for n in floats]))
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        moved = [tangents[moving.index(n)] for n in floats]
-        results = c.walk.run(c.walk.kept(c.eqn, ("jvp", *floats), rule), [*merged(primals), *moved])
+        rule = c.walk.kept(c.eqn, ("jvp", *floats), lambda: _traced_rule(floats, trace))
+        if not rule.floats:
+            return owner(*primals), None
+        moved = [tangents[moving.index(n)] for n in rule.floats]
+        results = c.walk.run(rule.jaxpr, [*merged(primals), *moved])
         count = len(c.eqn.outvars)
         slopes = dict(zip(outputs, results[count:], strict=True))
         return tuple(results[:count]), tuple(slopes.get(n) for n in range(count))
@@ -165,15 +216,12 @@ def _pulled(
     """The two functions of a rule of reverse mode."""
     import jax
 
-    def rule() -> Any:
+    def trace(floats: Sequence[int]) -> Any:
         function, variables = as_function(c.eqn), c.eqn.invars
 
         def both(primals: Sequence[Any], cotangents: Sequence[Any]) -> Any:
-            def of_floats(*some: Any) -> list[Any]:
-                given = dict(zip(floats, some, strict=True))
-                found = function(*(given.get(n, x) for n, x in enumerate(primals)))
-                return [found[n] for n in outputs]
-
+            every = _of_floats(function, floats, primals)
+            of_floats = lambda *some: _chosen(every(*some), outputs)  # noqa: E731
             return jax.vjp(of_floats, *(primals[n] for n in floats))[1](list(cotangents))
 
         return c.walk.trace(both, types_of(variables), types_of([c.eqn.outvars[n] for n in outputs]))
@@ -182,10 +230,11 @@ def _pulled(
         return owner(*primals), primals
 
     def bwd(primals: Sequence[Any], cotangents: Sequence[Any]) -> Any:
-        found = c.walk.run(
-            c.walk.kept(c.eqn, ("vjp", *floats), rule), [*merged(primals), *(cotangents[n] for n in outputs)]
-        )
-        given = dict(zip(floats, found, strict=True))
+        rule = c.walk.kept(c.eqn, ("vjp", *floats), lambda: _traced_rule(floats, trace))
+        if not rule.floats:
+            return (None,) * len(moving)
+        found = c.walk.run(rule.jaxpr, [*merged(primals), *(cotangents[n] for n in outputs)])
+        given = dict(zip(rule.floats, found, strict=True))
         return tuple(given.get(n) for n in moving)
 
     return fwd, bwd
