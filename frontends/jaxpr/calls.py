@@ -98,3 +98,16 @@ def _custom_linear_solve(c: Call, *operands: Any) -> Any:
         lambda x: run("matvec", x), b, solve, None if symmetric else transposed, symmetric, has_aux=results > len(b)
     )
     return [*found[0], *found[1]] if results > len(b) else list(found)
+
+
+@ROWS.add("xdsl_rlx")
+def _own(c: Call, *xs: Any) -> Any:
+    """A function of `rlx.to_jax`, whose graph is inlined."""
+    return c.params["program"].inlined(*xs)
+
+
+@ROWS.add("xdsl_rlx_linear")
+def _own_linear(c: Call, *xs: Any) -> Any:
+    """Tangents of such a function: residuals, which come first, are only read by its transpose."""
+    linear = c.params["linear"]
+    return linear.tangents.inlined(*xs[linear.residuals :])
