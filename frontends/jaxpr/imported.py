@@ -231,10 +231,14 @@ def _leaf(leaf: Any) -> _Leaf:
     if is_static_leaf(leaf):
         return _Leaf("", static=static_key(leaf, "an argument"))
     array = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "shape") else read_array(leaf)
-    if array is None:
+    if array is None or getattr(array.dtype, "kind", "") in _NO_NUMBERS:
         raise FrontendError(f"from_jax: expected arrays, numbers, texts and functions as leaves, got {shown(leaf)}")
     weak = bool(getattr(leaf, "weak_type", False))
     return _Leaf(str(array.dtype), tuple(int(n) for n in array.shape), weak)
+
+
+_NO_NUMBERS = ("U", "S", "O", "M", "m")
+"""The kinds of NumPy's element types that JAX has not: texts, objects and times."""
 
 
 def is_key_array(leaf: Any) -> bool:

@@ -129,11 +129,18 @@ def rules(jaxpr: Any, x64: bool = False) -> Counter[str]:
 def traced_jaxpr(function: Callable[..., Any], example: Sequence[Any], x64: bool, name: str) -> tuple[Any, Any]:
     """A function of JAX as a closed jaxpr, and its results' shapes; FrontendError lists primitives without a row."""
     import jax
+    from jax.core import Tracer
 
     with jax.enable_x64(True) if x64 else nullcontext():
         jaxpr, results = jax.make_jaxpr(function, return_shape=True)(*example)
     if found := missing(jaxpr.jaxpr, x64):
         raise missing_ops(name, found, "Replace them in the function, or take that part out of it.")
+    for one in jaxpr.consts:
+        if isinstance(one, Tracer):
+            raise FrontendError(
+                f"{name}: it uses a value that JAX traces in another function, {one.aval.str_short()}; pass that as an "
+                "argument, and keep no values of a function that has returned"
+            )
     return jaxpr, results
 
 
