@@ -1,4 +1,4 @@
-"""The corpus of public programs of JAX: those of Optimistix and Diffrax."""
+"""The corpus of public programs of JAX: those of Diffrax."""
 
 # pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 
@@ -9,7 +9,7 @@ from peers.jax_programs import solvers
 from peers.jax_programs.program import Program
 from peers.test_jax_programs import run
 
-SOURCES = (solvers.OPTIMISTIX, solvers.DIFFRAX)
+SOURCES = (solvers.DIFFRAX,)
 
 
 @pytest.mark.parametrize("program", [one for source in SOURCES for one in source.all], ids=lambda one: one.name)

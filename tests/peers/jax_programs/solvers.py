@@ -106,7 +106,7 @@ def _ode(name: str, solver: Any, compared: str = REVERSE, **options: Any) -> Non
 
 
 _ode("diffrax_tsit5", diffrax.Tsit5())
-_ode("diffrax_heun_direct", diffrax.Heun(), SECOND, adjoint=diffrax.DirectAdjoint(), max_steps=16)
+_ode("diffrax_heun_direct", diffrax.Heun(), BOTH, adjoint=diffrax.DirectAdjoint(), max_steps=16)
 _ode(
     "diffrax_dopri5_adaptive", diffrax.Dopri5(), VALUES, max_steps=64,
     saveat=diffrax.SaveAt(ts=np.linspace(0, 1, 4)), stepsize_controller=diffrax.PIDController(1e-4, 1e-4),
