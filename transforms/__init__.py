@@ -16,6 +16,7 @@ PASSES = (
     "mir-donate",
     "mir-emit-vjp",
     "mir-fission-scans",
+    "mir-fold-int-ranges",
     "mir-fuse-batch-preprocess",
     "mir-fuse-gaussian-splat",
     "mir-fuse-region-prologue",

@@ -180,7 +180,10 @@ class _Output:
                     *(sizes[axis] for axis in back),
                 ),
             )
-            inside = [clamped(by_axis[axis], sizes[axis], shape[axis]) for axis in indexed]
+            inside = [by_axis[axis] for axis in indexed]
+            if len(indexed) > 1 or sizes[indexed[0]] != 1 or is_constant(inside[0]):
+                inside = [clamped(one, sizes[axis], shape[axis]) for one, axis in zip(inside, indexed, strict=True)]
+            # else mir.gather clamps it
             at = flat_positions(inside, [sizes[axis] for axis in indexed], [shape[axis] for axis in indexed])
             found = _along(flat, at, len(batching) + len(front), len(batching))
         else:

@@ -21,13 +21,20 @@ from xdsl_rlx.frontends.shared.gathers import (
     starts_of,
     transposed_to,
 )
-from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, shape_of, traced
+from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, numpy_dtype, shape_of, traced
+from xdsl_rlx.frontends.shared.windows import is_neutral
+from xdsl_rlx.op_functions import function
+from xdsl_rlx.transforms.canonicalize.mir import splat
+from xdsl_rlx.transforms.int_ranges import IntRanges
 
 KINDS = ("set", "add", "sub", "mul", "min", "max")
 """What an update does to the element that it meets; of several updates in `set`, the last wins."""
 
 _NAMES = {"mul": "multiply"}
 _OF_BOOLEANS = {"add": "max", "mul": "min"}
+_COMBINED_ALONE = {"add": "scatter_add", "max": "scatter_max", "min": "scatter_max"}
+"""Functions that combine updates with the neutral element."""
+_OPTIONS: dict[str, dict[str, Any]] = {"min": {"smallest": True}}
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,12 @@ def scatter(
     if kind == "sub":
         kind, updates = "add", -traced(updates)
     return _Scatter(dims, operand, indices, updates).built(_NAMES.get(kind, kind), mode, unique)
+
+
+def _number(x: Any) -> Any:
+    """The number that a value is everywhere, or the value."""
+    found = splat(x.ssa)
+    return x if found is None else np.asarray(found, numpy_dtype(dtype_of(x)))
 
 
 class _Scatter:
@@ -110,6 +123,13 @@ class _Scatter:
         at = np.reshape(at, (-1,))
         values = np.reshape(self._updates(front, order, indexed, back), (*lead, shape_of(at)[0], *tail))
         table = traced(flat)
+        alone = _COMBINED_ALONE.get(kind)
+        if alone is not None and valid is None and is_neutral(_number(table), kind, dtype_of(table)):
+            found = function(alone)(
+                traced(cast(values, dtype_of(flat))), traced(at), extent, len(front), **_OPTIONS.get(kind, {})
+            )
+            found = np.reshape(found, tuple(shape[axis] for axis in moved))
+            return transposed_to(found, moved, range(len(shape)))
         found = scattered(
             table.b,
             kind,
@@ -128,6 +148,15 @@ class _Scatter:
         """Whether there is one window, so that no element is updated twice."""
         return prod(batch) == 1
 
+    def _is_inside(self, by_axis: dict[int, Any]) -> bool:
+        """Whether all starts are seen to be in range."""
+        ranges = IntRanges()
+        for axis, start in by_axis.items():
+            low, high = ranges.known(traced(start).ssa)
+            if low < 0 or high > self.shape[axis] - self.sizes[axis]:
+                return False
+        return True
+
     def _positions(
         self, by_axis: dict[int, Any], indexed: list[int], batch: tuple[int, ...], batching: int, mode: str
     ) -> tuple[Any, Any]:
@@ -141,7 +170,7 @@ class _Scatter:
             valid = in_range(
                 [by_axis[axis] for axis in axes], [sizes[axis] for axis in axes], [shape[axis] for axis in axes]
             )
-            if is_constant(valid) and np.all(valid):
+            if (is_constant(valid) and np.all(valid)) or self._is_inside(by_axis):
                 valid = None
         zero = np.zeros((1,) * len(batch), np.int64)
         inside = [clamped(by_axis.get(axis, zero), sizes[axis], shape[axis]) for axis in indexed]

@@ -26,7 +26,10 @@ def dynamic_slice(operand: Any, starts: Sequence[Any], sizes: Sequence[int]) -> 
         extent = shape_of(operand)[axis]
         if size == extent:
             continue
-        first = clamped(cast(start, "i64"), size, extent)
+        first = cast(start, "i64")
+        if size != 1 or is_constant(first):
+            # of one element, mir.gather clamps it
+            first = clamped(first, size, extent)
         if is_constant(first):
             operand = operand[(*(slice(None),) * axis, slice(int(first), int(first) + size))]
         elif size == 1:

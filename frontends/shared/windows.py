@@ -181,7 +181,7 @@ def _pool(x: Any, kind: str, axes: list[int], windows: Windows) -> Any:
     steps = [windows.strides[axis] for axis in axes]
     if len(axes) == 1:
         size, kernel, steps = (1, *size), [1, *kernel], [1, *steps]
-    images = moved.reshape(1, prod(lead), *size)
+    images = moved.reshape(*(lead if len(lead) == 2 else (1, prod(lead))), *size)
     found = function("pool")(images, _POOLS[kind], kernel, steps)
     found = found.reshape(*lead, *found.shape[4 - len(axes) :])
     back = [order.index(axis) for axis in range(len(order))]

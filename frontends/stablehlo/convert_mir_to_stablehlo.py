@@ -11,17 +11,26 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.printer import Printer
 from xdsl.utils.target import Target
 
 from xdsl_rlx.dialects import constants
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.frontends.stablehlo import write_table
-from xdsl_rlx.frontends.stablehlo.writer import Writer
+from xdsl_rlx.frontends.stablehlo.tidy import tidy
+from xdsl_rlx.frontends.stablehlo.write_idioms import ForgetSlopesPass
+from xdsl_rlx.frontends.stablehlo.writer import Writer, definition_of
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
+from xdsl_rlx.transforms.driver import RewritingPass, rewrite
+from xdsl_rlx.transforms.engines.define import define
+from xdsl_rlx.transforms.mir_canonicalize import MirCanonicalizePass
+from xdsl_rlx.transforms.mir_cse import MirCsePass
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
+from xdsl_rlx.transforms.mir_fold_int_ranges import MirFoldIntRangesPass
 from xdsl_rlx.transforms.mir_inline_custom_fn import MirInlineCustomFnPass
 from xdsl_rlx.transforms.signature import graph_of
 
@@ -30,8 +39,35 @@ Held: TypeAlias = Mapping[str, np.ndarray[Any, Any]]
 FAMILIES = write_table.FAMILIES
 """The files of rows, which the writer needs."""
 
-PREPARE = (ConvertHirToMirPass(), MirEmitVjpPass(), MirInlineCustomFnPass())
-"""Blocks, derivatives and functions with rules become the ops that they mean."""
+
+class _Define(RewritePattern):
+    """Ops without a row of the writer become their definitions."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if (rule := definition_of(op)) is not None:
+            rewriter.replace(op, [], [value.ssa for value in define(op, MirBuilder(rewriter), rule)])
+
+
+class _DefinePass(RewritingPass):
+    """Replace ops that StableHLO has no operation for by their definitions."""
+
+    name = "mir-define-for-stablehlo"
+
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        return rewrite(module, _Define())
+
+
+PREPARE = (
+    ConvertHirToMirPass(),
+    MirEmitVjpPass(),
+    MirInlineCustomFnPass(),
+    _DefinePass(),
+    ForgetSlopesPass(),
+    MirFoldIntRangesPass(),
+    MirCanonicalizePass(),
+    MirCsePass(),
+)
+"""Blocks, derivatives, functions with rules and composites become the ops that they mean, simplified."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +121,9 @@ def written_module(module: ModuleOp, held: Held) -> ModuleOp:
             writer.write(op)
     writer.builder.insert(ReturnOp(*results))
     types = [x.type for x in block.args], [x.type for x in results]
-    return ModuleOp([FuncOp("main", types, Region(block))])
+    made = ModuleOp([FuncOp("main", types, Region(block))])
+    tidy(made)
+    return made
 
 
 @dataclass(frozen=True)

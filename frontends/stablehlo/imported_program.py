@@ -34,7 +34,7 @@ from xdsl_rlx.transforms.driver import is_constant, is_view
 
 assert table.ROWS
 
-PASSES = "mir-canonicalize,mir-cse,mir-raise-loops,mir-canonicalize,mir-cse"
+PASSES = "mir-canonicalize,mir-cse,mir-raise-loops,mir-fold-int-ranges,mir-canonicalize,mir-cse"
 """What runs on an imported program."""
 
 

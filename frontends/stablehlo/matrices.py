@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir.shape import ConcatOp, NarrowOp
+from xdsl_rlx.dialects.mir.elementwise import AddOp, MulOp
+from xdsl_rlx.dialects.mir.shape import ConcatOp, NarrowOp, TransposeOp
+from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.frontends.shared.factors import (
     lu_factors,
     orthogonal_factors,
@@ -24,6 +26,7 @@ from xdsl_rlx.frontends.shared.values import cast, dtype_of, full, traced
 from xdsl_rlx.frontends.stablehlo.custom_calls import TARGETS
 from xdsl_rlx.frontends.stablehlo.rows import ROWS, Call
 from xdsl_rlx.op_functions import function
+from xdsl_rlx.transforms.canonicalize.mir import splat
 from xdsl_rlx.tree_control import scan
 
 
@@ -42,8 +45,25 @@ def _info(of: Any) -> Any:
 def _cholesky_factor(a: Any, lower: bool) -> Any:
     """The factor of the symmetric matrix that has this triangle; its gradient is of the whole matrix, as in JAX."""
     a = traced(a)
+    if (halves := _mean_of_triangles(a.ssa)) is not None:
+        # mir.cholesky takes this mean itself
+        return np.linalg.cholesky(a.b.value(halves)) if lower else transposed(np.linalg.cholesky(a.b.value(halves)))
     found = np.linalg.cholesky(function("straight_through")(symmetric(a, not lower), a))
     return found if lower else transposed(found)
+
+
+def _mean_of_triangles(x: SSAValue) -> SSAValue | None:
+    """The matrix `a`, if a value is `0.5 (a + a^T)`."""
+    if not isinstance(x.owner, MulOp):
+        return None
+    for total, factor in (x.owner.operands, x.owner.operands[::-1]):
+        if splat(factor) == 0.5 and isinstance(total.owner, AddOp):
+            a, other = total.owner.operands
+            rank = len(shape_of(a))
+            turn = (*range(rank - 2), rank - 1, rank - 2)
+            if isinstance(other.owner, TransposeOp) and other.owner.operand is a and other.owner.perm_list == turn:
+                return a
+    return None
 
 
 @ROWS.add("cholesky")

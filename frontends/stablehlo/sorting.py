@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.frontends.shared.errors import FrontendError
-from xdsl_rlx.frontends.shared.values import cast, category, dtype_of, traced
+from xdsl_rlx.frontends.shared.values import cast, category, dtype_of, is_constant, traced
 from xdsl_rlx.frontends.stablehlo.bodies import Order, order_of
 from xdsl_rlx.frontends.stablehlo.custom_calls import TARGETS
 from xdsl_rlx.frontends.stablehlo.rows import ROWS, Call
@@ -29,7 +29,18 @@ def _sort(c: Call, *operands: Any) -> Any:
     if order is None:
         raise FrontendError("the comparator of the sort is not an ascending or descending order of its first operands")
     position = positions(xs, order, axis, c.given)
-    return [np.take_along_axis(x, position, axis) for x in xs]
+    return [
+        cast(position, dtype_of(x)) if _is_positions(operand, axis) else np.take_along_axis(x, position, axis)
+        for operand, x in zip(operands, xs, strict=True)
+    ]
+
+
+def _is_positions(x: Any, axis: int) -> bool:
+    """Whether elements are their positions along an axis."""
+    if not is_constant(x) or np.asarray(x).dtype.kind not in "iu":
+        return False
+    line = np.arange(np.shape(x)[axis]).reshape(-1, *(1,) * (np.ndim(x) - axis - 1))
+    return bool(np.array_equal(x, np.broadcast_to(line, np.shape(x))))
 
 
 def positions(xs: Sequence[Any], order: Order, axis: int, given: Sequence[str]) -> Any:

@@ -38,7 +38,9 @@ from xdsl_rlx.dialects.mir import cast as casts
 from xdsl_rlx.dialects.mir import complex as complexes
 from xdsl_rlx.dialects.mir.core import Elementwise
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of, shape_of
+from xdsl_rlx.frontends.stablehlo.write_idioms import quotient, remainder
 from xdsl_rlx.frontends.stablehlo.writer import ELEMENTWISE, ROWS, Writer, row
+from xdsl_rlx.transforms.int_ranges import IntRanges
 from xdsl_rlx.transforms.rules import SCALAR
 
 _SAME: dict[type[Operation], str] = {
@@ -68,6 +70,7 @@ _SAME: dict[type[Operation], str] = {
     complexes.RealOp: "real",
     elementwise.RoundOp: "round_nearest_even",
     elementwise.RsqrtOp: "rsqrt",
+    rounding.ShiftLeftOp: "shift_left",
     elementwise.SigmoidOp: "logistic",
     elementwise.SinOp: "sine",
     elementwise.SqrtOp: "sqrt",
@@ -130,8 +133,41 @@ def _constant(op: elementwise.ConstantOp, w: Writer) -> Sequence[SSAValue]:
 
 @row(elementwise.WhereOp)
 def _where(op: elementwise.WhereOp, w: Writer) -> Sequence[SSAValue]:
+    if (known := quotient(op, w) or remainder(op, w)) is not None:
+        return [known]
     predicate, *values = _spread(op, w)
     return [w.op("select", [truth_of(w, predicate), *values], op.results[0].type)]
+
+
+@row(rounding.FloordivOp)
+def _floordiv_row(op: rounding.FloordivOp, w: Writer) -> Sequence[SSAValue]:
+    known = quotient(op, w)
+    return by_scalars(op, w) if known is None else [known]
+
+
+@row(rounding.RemOp)
+def _rem(op: rounding.RemOp, w: Writer) -> Sequence[SSAValue]:
+    known = remainder(op, w)
+    return by_scalars(op, w) if known is None else [known]
+
+
+@row(rounding.ShiftRightOp)
+def _shift_right(op: rounding.ShiftRightOp, w: Writer) -> Sequence[SSAValue]:
+    """By the width or more, StableHLO's shifts too leave 0 or the sign."""
+    is_unsigned = kind_of(element_of(op.result)) == "UNSIGNED"
+    return [w.op(f"shift_right_{'logical' if is_unsigned else 'arithmetic'}", _spread(op, w), op.result.type)]
+
+
+@row(elementwise.ShiftRightLogicalOp)
+def _shift_right_logical(op: elementwise.ShiftRightLogicalOp, w: Writer) -> Sequence[SSAValue]:
+    """By an amount modulo the width."""
+    x, by = _spread(op, w)
+    element = element_of(op.result)
+    assert isinstance(element, IntegerType)
+    low, high = IntRanges().known(op.operands[1])
+    if not 0 <= low <= high < element.width.data:
+        by = w.op("and", [by, w.like(element.width.data - 1, by)], by.type)
+    return [w.op("shift_right_logical", [x, by], op.result.type)]
 
 
 def truth_of(w: Writer, x: SSAValue) -> SSAValue:

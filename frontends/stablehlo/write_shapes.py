@@ -22,6 +22,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of
 from xdsl_rlx.frontends.stablehlo.write_elements import kind_of
 from xdsl_rlx.frontends.stablehlo.writer import Writer, defined, number, numbers, pairs, row, struct, truth
+from xdsl_rlx.transforms.int_ranges import IntRanges
 
 
 @row(shape.ReshapeOp)
@@ -199,9 +200,13 @@ def _scatter(op: indexing.ScatterOp, w: Writer, start: float, combine: str) -> S
     if not all(shape_of(updates)):
         return [starts]
     taken = len(shape_of(at)) - batch
-    indices = w.convert(_indices(w, at), i64)
-    last = w.scalar(shape[axis] - 1, i64)
-    indices = w.op("clamp", [w.scalar(0, i64), indices, last], indices.type)
+    at = w.convert(at, i64)
+    low, high = (0, 0) if element_of(op.indices) == f32 else IntRanges().known(op.indices)
+    if element_of(op.indices) == f32 or low < 0 or high >= shape[axis]:
+        # a window that is out of range would be dropped
+        at = w.op("maximum", [at, w.like(0, at)], at.type)
+        at = w.op("minimum", [at, w.like(shape[axis] - 1, at)], at.type)
+    indices = _indices(w, at)
     names = struct(
         "scatter",
         update_window_dims=[*range(batch, axis), *range(axis + taken, len(shape_of(updates)))],

@@ -44,6 +44,11 @@ def _convolved(
 ) -> SSAValue:
     """A convolution; `layout` has the axes of operands and result, such as `[b, f, #]x[o, i, #]->[b, f, #]`."""
     axes = ", ".join(map(str, range(len(stride))))
+    if reverse and all(step == 1 for step in image_steps):
+        x, kernel = operands
+        for axis in range(2, 2 + len(stride)):
+            kernel = w.op("reverse", [kernel], kernel.type, dimensions=numbers([axis]))
+        operands, reverse = [x, kernel], False
     return w.op(
         "convolution",
         operands,

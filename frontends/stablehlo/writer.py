@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
+import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
     BoolAttr,
@@ -26,7 +27,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
@@ -37,6 +38,8 @@ from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.custom import CustomBase
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.frontends.stablehlo.tidy import is_operation
+from xdsl_rlx.frontends.stablehlo.write_constants import Elements, computed, elements, is_range, positions, unrepeated
 from xdsl_rlx.transforms.engines.define import define
 from xdsl_rlx.transforms.located import located
 from xdsl_rlx.transforms.rules import DECOMPOSE, SCALAR
@@ -79,6 +82,14 @@ def defined(op: type[Operation]) -> Callable[[Any], Any]:
         return function
 
     return register
+
+
+def definition_of(op: Operation) -> Callable[[Any, MirBuilder], Sequence[Value]] | None:
+    """The rule that defines an op by other mir ops, if it is written so."""
+    kind = type(op)
+    if kind in ROWS or kind in REFUSED:
+        return None
+    return DEFINED.get(kind) or DECOMPOSE.get(kind)
 
 
 @cache
@@ -147,6 +158,7 @@ class Writer:
         self._env = dict(env)
         self._around = around
         self._constants: dict[tuple[str, Attribute], SSAValue] = {}
+        self._arrays: dict[SSAValue, Elements] = {}
 
     def __getitem__(self, x: SSAValue) -> SSAValue:
         found = self._env.get(x)
@@ -187,7 +199,18 @@ class Writer:
     def op(
         self, name: str, operands: Sequence[SSAValue], type_: Attribute, *regions: Block, **attributes: Attribute
     ) -> SSAValue:
-        """Insert an operation of one result."""
+        """Insert an operation of one result; one on small constants is computed."""
+        if regions or not operands or attributes:
+            return self._inserted(name, operands, type_, *regions, **attributes)
+        arrays = [self.elements_of(x) for x in operands]
+        folded = None if any(x is None for x in arrays) else computed(name, arrays, element_of(operands[0]))
+        if folded is not None and isinstance(type_, TensorType) and element_of(operands[0]) == type_.element_type:
+            return self.constant(folded, type_.element_type)
+        return self._inserted(name, operands, type_)
+
+    def _inserted(
+        self, name: str, operands: Sequence[SSAValue], type_: Attribute, *regions: Block, **attributes: Attribute
+    ) -> SSAValue:
         (result,) = self.ops(name, operands, [type_], regions, **attributes)
         return result
 
@@ -199,7 +222,29 @@ class Writer:
 
     def dense(self, value: DenseIntOrFPElementsAttr[Any]) -> SSAValue:
         """A constant."""
+        element, array = value.get_element_type(), elements(value)
+        if array is not None:
+            return self.constant(array, element)
         return self.op("constant", [], value.type, value=ExactDense(value))
+
+    def constant(self, array: Elements, element: Attribute) -> SSAValue:
+        """A constant of elements as `elements` has them: the smallest one that repeats to them, or a range."""
+        type_ = TensorType(element, array.shape)
+        small, axes = unrepeated(array)
+        if len(axes) == 1 and is_range(small, element):
+            found = self.iota(array.shape, axes[0], element)
+        else:
+            value = constants.from_bytes(small.tobytes(), element, small.shape)
+            found = self.op("constant", [], value.type, value=ExactDense(value))
+            if found.type != type_:
+                found = self.op("broadcast_in_dim", [found], type_, broadcast_dimensions=numbers(axes))
+        self._arrays[found] = array
+        return found
+
+    def elements_of(self, x: SSAValue) -> Elements | None:
+        """The elements of a constant that has been written."""
+        found = self._arrays.get(x)
+        return self._around.elements_of(x) if found is None and self._around is not None else found
 
     def scalar(self, x: complex, element: Attribute) -> SSAValue:
         """A constant of rank 0, made once in a body."""
@@ -220,8 +265,27 @@ class Writer:
         """`broadcast_in_dim`: axis `i` of `x` is axis `axes[i]` of the result."""
         if shape_of(x) == tuple(shape) and list(axes) == list(range(len(shape))):
             return x
+        if (array := self.elements_of(x)) is not None:
+            ones = [1] * len(shape)
+            for axis, extent in zip(axes, array.shape, strict=True):
+                ones[axis] = extent
+            return self.constant(np.broadcast_to(array.reshape(ones), tuple(shape)), element_of(x))
+        x, axes = self._without_ones(x, axes, shape)
         type_ = TensorType(element_of(x), shape)
         return self.op("broadcast_in_dim", [x], type_, broadcast_dimensions=numbers(axes))
+
+    def _without_ones(self, x: SSAValue, axes: Sequence[int], shape: Sequence[int]) -> tuple[SSAValue, Sequence[int]]:
+        """The value before a reshape that adds or removes axes of one element, and the axes of its own."""
+        if not (isinstance(x, OpResult) and is_operation(x.op, "stablehlo.reshape")):
+            return x, axes
+        before = x.op.operands[0]
+        kept = [n for n, extent in enumerate(shape_of(x)) if extent != 1]
+        sizes, places = [shape_of(x)[n] for n in kept], [axes[n] for n in kept]
+        aligned = range(len(shape) - len(shape_of(before)), len(shape))
+        wide = [(axis, extent) for axis, extent in zip(aligned, shape_of(before), strict=True) if extent != 1]
+        if wide == list(zip(places, sizes, strict=True)) and aligned.start >= 0:
+            return before, aligned
+        return self.reshape(before, sizes), places
 
     def expand(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
         """`x` broadcast as in NumPy."""
@@ -232,20 +296,28 @@ class Writer:
         """The elements in another shape."""
         if shape_of(x) == tuple(shape):
             return x
+        if (array := self.elements_of(x)) is not None:
+            return self.constant(array.reshape(tuple(shape)), element_of(x))
         return self.op("reshape", [x], TensorType(element_of(x), shape))
 
     def transpose(self, x: SSAValue, axes: Sequence[int]) -> SSAValue:
         """Axis `i` of the result is axis `axes[i]`."""
         if list(axes) == list(range(len(axes))):
             return x
+        if (array := self.elements_of(x)) is not None:
+            return self.constant(array.transpose(axes), element_of(x))
         type_ = TensorType(element_of(x), [shape_of(x)[axis] for axis in axes])
         return self.op("transpose", [x], type_, permutation=numbers(axes))
 
     def narrow(self, x: SSAValue, axis: int, start: int, stop: int) -> SSAValue:
         """A slice along one axis."""
+        if (start, stop) == (0, shape_of(x)[axis]):
+            return x
         shape = list(shape_of(x))
         first, last = [0] * len(shape), list(shape)
         first[axis], last[axis] = start, stop
+        if (array := self.elements_of(x)) is not None:
+            return self.constant(array[(*(slice(None),) * axis, slice(start, stop))], element_of(x))
         shape[axis] = stop - start
         steps = numbers([1] * len(shape))
         type_ = TensorType(element_of(x), shape)
@@ -261,7 +333,10 @@ class Writer:
 
     def iota(self, shape: Sequence[int], axis: int, element: Attribute) -> SSAValue:
         """Positions along an axis."""
-        return self.op("iota", [], TensorType(element, shape), iota_dimension=number(axis))
+        found = self.op("iota", [], TensorType(element, shape), iota_dimension=number(axis))
+        if (array := positions(shape, axis, element)) is not None:
+            self._arrays[found] = array
+        return found
 
     def compare(self, direction: str, a: SSAValue, b: SSAValue, kind: str) -> SSAValue:
         """`direction` is EQ, NE, LT, LE, GT or GE, `kind` FLOAT, SIGNED, UNSIGNED or TOTALORDER."""
@@ -316,7 +391,7 @@ class Writer:
             raise PassFailedException(f"{named(op)} cannot be written as StableHLO: {REFUSED[kind]}")
         if isinstance(op, CustomBase) and DECOMPOSE.get(kind) is None:
             raise PassFailedException(f"{named(op)} cannot be written as StableHLO: {OWN_KERNEL}")
-        if (rule := DEFINED.get(kind)) is not None or DECOMPOSE.get(kind) is not None:
+        if (rule := definition_of(op)) is not None:
             return self._by_definition(op, rule)
         if SCALAR.get(kind) is not None:
             return ELEMENTWISE[0](op, self)
