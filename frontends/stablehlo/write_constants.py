@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import ComplexType, DenseIntOrFPElementsAttr, f32, f64, i32, i64
+from xdsl.dialects.builtin import ComplexType, DenseIntOrFPElementsAttr, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute
 
 Elements: TypeAlias = "np.ndarray[Any, Any]"
@@ -79,6 +79,22 @@ def positions(shape: Sequence[int], axis: int, element: Attribute) -> Elements |
     return np.broadcast_to(line.view(f"u{dtype[1:]}").reshape(-1, *(1,) * (len(shape) - axis - 1)), tuple(shape))
 
 
+def band_of(mask: Elements) -> tuple[str, int] | None:
+    """How a row and an offset compare to the column where a mask of a matrix is true, if that says it."""
+    if mask.ndim != 2 or min(mask.shape) < 2:
+        return None
+    truth = mask != 0
+    if truth.shape[0] == truth.shape[1] and np.array_equal(truth, np.eye(len(truth), dtype=bool)):
+        return "EQ", 0
+    for direction, of in (("GE", truth), ("LT", ~truth)):
+        offset = int(np.sum(of[0])) - 1
+        if offset < 0:
+            offset = -int(np.sum(~of[:, 0]))
+        if np.array_equal(of, np.tri(of.shape[0], of.shape[1], offset, dtype=bool)):
+            return direction, offset
+    return None
+
+
 _COMPUTED: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "add": np.add,
@@ -88,6 +104,12 @@ _COMPUTED: dict[str, Callable[..., Any]] = {
     "or": np.bitwise_or,
     "subtract": np.subtract,
     "xor": np.bitwise_xor,
+    "EQ": np.equal,
+    "GE": np.greater_equal,
+    "GT": np.greater,
+    "LE": np.less_equal,
+    "LT": np.less,
+    "NE": np.not_equal,
 }
 """Operations that are computed where their operands are constants, as the importer does."""
 
@@ -102,3 +124,13 @@ def computed(name: str, operands: Sequence[Elements | None], element: Attribute)
     with np.errstate(all="ignore"):
         found = np.asarray(of(*(np.ascontiguousarray(x).view(dtype).reshape(x.shape) for x in small)))
     return np.broadcast_to(found.view(f"u{found.itemsize}"), arrays[0].shape)
+
+
+def converted(array: Elements, source: Attribute, target: Attribute) -> Elements | None:
+    """Elements in another element type; None where that may round, or where it is not known here."""
+    before, after = "u1" if source == i1 else _RANGES.get(source), _RANGES.get(target)
+    if before is None or after is None or before[0] == "f" or not array.size:
+        return None
+    small = array[tuple(slice(None) if step else slice(0, 1) for step in array.strides)]
+    found = np.ascontiguousarray(small).view(before).reshape(small.shape).astype(after)
+    return np.broadcast_to(found.view(f"u{found.itemsize}"), array.shape)

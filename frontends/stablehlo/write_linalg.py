@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import ComplexType, TensorType, f32, i64
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.mir import factor, linalg, moe, solve, spectral
+from xdsl_rlx.dialects.mir import elementwise, factor, linalg, moe, shape, solve, spectral
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.frontends.stablehlo.writer import Writer, defined, enum, number, numbers, row, struct, truth
+from xdsl_rlx.transforms.canonicalize.mir import splat
 
 
 @row(linalg.MatmulOp)
@@ -139,6 +141,52 @@ def _order(pivots: Value, b: MirBuilder, inverse: bool) -> Value:
     return order
 
 
+def _triangular(op: Any, w: Writer) -> SSAValue | None:
+    """The solution of one triangular system, as `MirBuilder.triangular_solve` builds it, without interchanges."""
+    pivots = w.elements_of(w[op.pivots])
+    n = shape_of(op.packed)[-1]
+    if pivots is None or not bool(np.all(pivots == 1 + np.arange(n))):
+        return None
+    source, is_unit = op.packed, False
+    if (inner := _masked(source, w, np.eye(n, dtype=bool))) is not None and splat(inner[0]) == 1:
+        source, is_unit = inner[1], True
+    inner = _masked(source, w, np.tri(n, dtype=bool))
+    if inner is None or splat(inner[1]) != 0:
+        return None
+    source, is_lower, is_transposed = inner[0], True, op.transpose is not None
+    rank = len(shape_of(source))
+    turn = (*range(rank - 2), rank - 1, rank - 2)
+    if isinstance(source.owner, shape.TransposeOp) and tuple(source.owner.perm_list) == turn:
+        source, is_lower, is_transposed = source.owner.operand, False, not is_transposed
+    a, b = w[source], w[op.b]
+    vector = len(shape_of(b)) == rank - 1
+    columns = w.reshape(b, (*shape_of(b), 1)) if vector else b
+    found = _solved(w, a, columns, is_lower, is_unit, is_transposed)
+    return w.reshape(found, shape_of(b))
+
+
+def _masked(x: SSAValue, w: Writer, mask: Any) -> tuple[SSAValue, SSAValue] | None:
+    """What a value is where a mask is true, and elsewhere."""
+    if not isinstance(x.owner, elementwise.WhereOp):
+        return None
+    found = w.elements_of(w[x.owner.cond])
+    if found is None or found.ndim < 2 or not np.array_equal(found != 0, np.broadcast_to(mask, found.shape)):
+        return None
+    return x.owner.on_true, x.owner.on_false
+
+
+def _solved(w: Writer, a: SSAValue, b: SSAValue, lower: bool, unit: bool, transpose: bool) -> SSAValue:
+    return w.op(
+        "triangular_solve",
+        [a, b],
+        b.type,
+        left_side=truth(True),
+        lower=truth(lower),
+        unit_diagonal=truth(unit),
+        transpose_a=enum("transpose", "TRANSPOSE" if transpose else "NO_TRANSPOSE"),
+    )
+
+
 @row(solve.LuSolveOp)
 def _lu_solve(op: Any, w: Writer) -> Sequence[SSAValue]:
     """
@@ -149,22 +197,15 @@ def _lu_solve(op: Any, w: Writer) -> Sequence[SSAValue]:
     packed, b = w[op.packed], w[op.b]
     if not all(shape_of(b)):
         return [b]
+    if (alone := _triangular(op, w)) is not None:
+        return [alone]
     shape = shape_of(b)
     batch = len(shape_of(packed)) - 2
     columns = w.reshape(b, (*shape, 1)) if len(shape) == batch + 1 else b
     is_transposed = op.transpose is not None
 
     def solve(rhs: SSAValue, lower: bool) -> SSAValue:
-        way = "TRANSPOSE" if is_transposed else "NO_TRANSPOSE"
-        return w.op(
-            "triangular_solve",
-            [packed, rhs],
-            rhs.type,
-            left_side=truth(True),
-            lower=truth(lower),
-            unit_diagonal=truth(not lower),
-            transpose_a=enum("transpose", way),
-        )
+        return _solved(w, packed, rhs, lower, not lower, is_transposed)
 
     def interchanged(rhs: SSAValue) -> SSAValue:
         def build(m: MirBuilder, x: Value, pivots: Value) -> Value:

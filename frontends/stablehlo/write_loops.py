@@ -13,6 +13,7 @@ from xdsl.ir import Block, SSAValue
 
 from xdsl_rlx.dialects.mir import branch, scan
 from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.frontends.stablehlo.write_constants import is_range
 from xdsl_rlx.frontends.stablehlo.writer import Writer, numbers, row
 
 _COUNT, _TRUTH = TensorType(i32, ()), TensorType(i1, ())
@@ -106,6 +107,10 @@ def _starts(w: Writer, at: SSAValue, rank: int) -> list[SSAValue]:
 def _element(w: Writer, x: SSAValue, at: SSAValue) -> SSAValue:
     """An element along the leading axis."""
     shape = shape_of(x)
+    array = w.elements_of(x)
+    if array is not None and is_range(array, element_of(x)):
+        # import takes slices of a range for the counter
+        return w.convert(at, element_of(x))
     sizes = (1, *shape[1:])
     type_ = TensorType(element_of(x), sizes)
     found = w.op("dynamic_slice", [x, *_starts(w, at, len(shape))], type_, slice_sizes=numbers(sizes))

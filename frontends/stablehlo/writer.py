@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,7 +40,16 @@ from xdsl_rlx.dialects.mir.custom import CustomBase
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.frontends.stablehlo.tidy import is_operation
-from xdsl_rlx.frontends.stablehlo.write_constants import Elements, computed, elements, is_range, positions, unrepeated
+from xdsl_rlx.frontends.stablehlo.write_constants import (
+    Elements,
+    band_of,
+    computed,
+    converted,
+    elements,
+    is_range,
+    positions,
+    unrepeated,
+)
 from xdsl_rlx.transforms.engines.define import define
 from xdsl_rlx.transforms.located import located
 from xdsl_rlx.transforms.rules import DECOMPOSE, SCALAR
@@ -166,7 +176,11 @@ class Writer:
             return found
         if self._around is None:
             raise KeyError(x)
-        return self._around[x]
+        found = self._around[x]
+        if (array := self.elements_of(found)) is not None:
+            # the importer has constants where they are used
+            found = self._env[x] = self.constant(array, element_of(found))
+        return found
 
     def set(self, x: SSAValue, value: SSAValue) -> None:
         """Say what stands for a value."""
@@ -234,12 +248,24 @@ class Writer:
         if len(axes) == 1 and is_range(small, element):
             found = self.iota(array.shape, axes[0], element)
         else:
-            value = constants.from_bytes(small.tobytes(), element, small.shape)
-            found = self.op("constant", [], value.type, value=ExactDense(value))
+            if element == i1 and (band := band_of(small)) is not None:
+                found = self._band(small.shape, *band)
+            else:
+                value = constants.from_bytes(small.tobytes(), element, small.shape)
+                found = self.op("constant", [], value.type, value=ExactDense(value))
             if found.type != type_:
                 found = self.op("broadcast_in_dim", [found], type_, broadcast_dimensions=numbers(axes))
         self._arrays[found] = array
         return found
+
+    def _band(self, shape: Sequence[int], direction: str, offset: int) -> SSAValue:
+        """Where a row and an offset compare to the column, as a triangle or a diagonal of a matrix does."""
+        type_ = TensorType(i64, shape)
+        rows, columns = (self.op("iota", [], type_, iota_dimension=number(axis)) for axis in (0, 1))
+        if offset:
+            by = self.op("broadcast_in_dim", [self.scalar(offset, i64)], type_, broadcast_dimensions=numbers([]))
+            rows = self._inserted("add", [rows, by], type_)
+        return self._compared(direction, rows, columns, "SIGNED")
 
     def elements_of(self, x: SSAValue) -> Elements | None:
         """The elements of a constant that has been written."""
@@ -270,6 +296,8 @@ class Writer:
             for axis, extent in zip(axes, array.shape, strict=True):
                 ones[axis] = extent
             return self.constant(np.broadcast_to(array.reshape(ones), tuple(shape)), element_of(x))
+        if prod(shape) == prod(shape_of(x)) and list(axes) == sorted(axes):
+            return self.reshape(x, shape)
         x, axes = self._without_ones(x, axes, shape)
         type_ = TensorType(element_of(x), shape)
         return self.op("broadcast_in_dim", [x], type_, broadcast_dimensions=numbers(axes))
@@ -298,6 +326,8 @@ class Writer:
             return x
         if (array := self.elements_of(x)) is not None:
             return self.constant(array.reshape(tuple(shape)), element_of(x))
+        if isinstance(x, OpResult) and is_operation(x.op, "stablehlo.reshape"):
+            return self.reshape(x.op.operands[0], shape)
         return self.op("reshape", [x], TensorType(element_of(x), shape))
 
     def transpose(self, x: SSAValue, axes: Sequence[int]) -> SSAValue:
@@ -325,7 +355,12 @@ class Writer:
 
     def convert(self, x: SSAValue, element: Attribute) -> SSAValue:
         """`convert`, if the element type is another."""
-        return x if element_of(x) == element else self.op("convert", [x], TensorType(element, shape_of(x)))
+        if element_of(x) == element:
+            return x
+        array = self.elements_of(x)
+        if array is not None and (folded := converted(array, element_of(x), element)) is not None:
+            return self.constant(folded, element)
+        return self.op("convert", [x], TensorType(element, shape_of(x)))
 
     def bits(self, x: SSAValue, element: Attribute) -> SSAValue:
         """`bitcast_convert` to an element type of the same width, if it is another."""
@@ -340,6 +375,10 @@ class Writer:
 
     def compare(self, direction: str, a: SSAValue, b: SSAValue, kind: str) -> SSAValue:
         """`direction` is EQ, NE, LT, LE, GT or GE, `kind` FLOAT, SIGNED, UNSIGNED or TOTALORDER."""
+        folded = computed(direction, [self.elements_of(x) for x in (a, b)], element_of(a))
+        return self._compared(direction, a, b, kind) if folded is None else self.constant(folded, i1)
+
+    def _compared(self, direction: str, a: SSAValue, b: SSAValue, kind: str) -> SSAValue:
         return self.op(
             "compare",
             [a, b],
