@@ -63,7 +63,6 @@ _SAME: dict[type[Operation], str] = {
     elementwise.LogOp: "log",
     elementwise.MaxOp: "maximum",
     elementwise.MinOp: "minimum",
-    elementwise.MulOp: "multiply",
     elementwise.NegOp: "negate",
     bits.PopulationCountOp: "popcnt",
     elementwise.PowOp: "power",

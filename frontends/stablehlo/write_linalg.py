@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ComplexType, TensorType, f32, i64
 from xdsl.ir import SSAValue
 
+from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.mir import elementwise, factor, linalg, moe, shape, solve, spectral
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
@@ -291,6 +292,28 @@ def _complex_fft(op: spectral.FftOp, w: Writer) -> Sequence[SSAValue]:
         )
         found = w.convert(whole, element)
     return [found]
+
+
+@row(elementwise.MulOp)
+def _mul(op: elementwise.MulOp, w: Writer) -> Sequence[SSAValue]:
+    """An inverse transform over its length is StableHLO's, which divides by it."""
+    for x, other in (op.operands, op.operands[::-1]):
+        transform, factor = x.owner, splat(other)
+        if factor is None or shape_of(x) != shape_of(op.result):
+            continue
+        if isinstance(transform, spectral.IrfftOp):
+            n = transform.points.value.data
+            if factor == _rounded(1 / n, element_of(other)):
+                return [_fft(w, w[transform.operand], "IRFFT", n, op.result.type)]
+        elif isinstance(transform, spectral.FftOp) and transform.inverse is not None and transform.factor == 1.0:
+            n = transform.points
+            if element_of(x) in COMPLEXES and factor == _rounded(1 / n, element_of(other)):
+                return [_fft(w, w[transform.operand], "IFFT", n, op.result.type)]
+    return [w.op("multiply", [w.expand(w[x], shape_of(op.result)) for x in op.operands], op.result.type)]
+
+
+def _rounded(x: float, element: Any) -> float:
+    return constants.round_to(x, getattr(element, "element_type", element))
 
 
 @row(spectral.RfftOp)

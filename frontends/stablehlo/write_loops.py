@@ -19,8 +19,9 @@ from xdsl_rlx.frontends.stablehlo.writer import Writer, numbers, row
 _COUNT, _TRUTH = TensorType(i32, ()), TensorType(i1, ())
 
 
-def _given(w: Writer, names: Sequence[SSAValue], values: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
-    return dict(zip(names, values, strict=True))
+def _give(w: Writer, names: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
+    for name, value in zip(names, values, strict=True):
+        w.set(name, value)
 
 
 @row(branch.IfOp)
@@ -41,7 +42,8 @@ def _switch(op: branch.SwitchOp, w: Writer) -> Sequence[SSAValue]:
 
 def _branch(w: Writer, source: Block, captured: Sequence[SSAValue]) -> Block:
     block = Block()
-    inner = w.inside(block, _given(w, source.args, [w[x] for x in captured]))
+    inner = w.inside(block)
+    _give(inner, source.args, [inner[x] for x in captured])
     inner.end(inner.body(source))
     return block
 
@@ -58,15 +60,16 @@ def _while(op: branch.WhileOp, w: Writer) -> Sequence[SSAValue]:
     """The number of iterations is the last carry."""
     init = [*(w[x] for x in op.init), w.scalar(0, i32)]
     types = [x.type for x in init]
-    captured = [w[x] for x in op.captured]
     asks, does = Block(arg_types=types), Block(arg_types=types)
-    inner = w.inside(asks, _given(w, op.condition.block.args, [*asks.args[:-1], *captured]))
+    inner = w.inside(asks)
+    _give(inner, op.condition.block.args, [*asks.args[:-1], *(inner[x] for x in op.captured)])
     (asked,) = inner.body(op.condition.block)
     if op.most is not None:
         left = inner.compare("LT", asks.args[-1], inner.scalar(op.most, i32), "SIGNED")
         asked = inner.op("and", [asked, left], _TRUTH)
     inner.end([asked])
-    inner = w.inside(does, _given(w, op.body.block.args, [*does.args[:-1], *captured]))
+    inner = w.inside(does)
+    _give(inner, op.body.block.args, [*does.args[:-1], *(inner[x] for x in op.captured)])
     after = inner.body(op.body.block)
     inner.end([*after, inner.op("add", [does.args[-1], inner.scalar(1, i32)], _COUNT)])
     return w.ops("while", init, types, [asks, does])
@@ -90,9 +93,8 @@ def _scan(op: scan.ScanOp, w: Writer) -> Sequence[SSAValue]:
         at = inner.op("subtract", [inner.scalar(op.times, i32), count], _COUNT)
         at = inner.op("subtract", [at, inner.scalar(1, i32)], _COUNT)
     elements = [_element(inner, w[x], at) for x in op.xs]
-    given = [*carries, *elements, *(w[x] for x in op.captured)]
-    for arg, x in zip(op.body.block.args, given, strict=True):
-        inner.set(arg, x)
+    given = [*carries, *elements, *(inner[x] for x in op.captured)]
+    _give(inner, op.body.block.args, given)
     found = inner.body(op.body.block)
     after = found[: len(carries)]
     stacked = [_placed(inner, y, x, at) for y, x in zip(ys, found[len(carries) :], strict=True)]

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from xdsl_rlx.dialects.mir import index as indexing
 from xdsl_rlx.dialects.mir import reduce as reductions
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import FLOATS, element_of, shape_of
+from xdsl_rlx.frontends.stablehlo.write_constants import LARGEST_CONSTANT
 from xdsl_rlx.frontends.stablehlo.write_elements import kind_of
 from xdsl_rlx.frontends.stablehlo.writer import Writer, defined, number, numbers, pairs, row, struct, truth
 from xdsl_rlx.transforms.int_ranges import IntRanges
@@ -61,6 +62,10 @@ def _iota(op: creation.IotaOp, w: Writer) -> Sequence[SSAValue]:
     shape, element = shape_of(op.result), element_of(op.result)
     if element in (f32, f64, i32, i64):
         return [w.iota(shape, op.axis_index, element)]
+    if isinstance(element, IntegerType) and prod(shape) <= LARGEST_CONSTANT:
+        line = np.arange(shape[op.axis_index]).astype(f"u{element.width.data // 8}")
+        at = (-1, *(1,) * (len(shape) - op.axis_index - 1))
+        return [w.constant(np.broadcast_to(line.reshape(at), shape), element)]
     return [w.convert(w.iota(shape, op.axis_index, i64), element)]
 
 
@@ -71,6 +76,8 @@ def _reduced(op: Any, w: Writer, kind: str, initial: float) -> Sequence[SSAValue
     x, element = w[op.operand], element_of(op.operand)
     if not op.axis_list:
         return [w.reshape(x, shape_of(op.result))]
+    if 0 in shape_of(x):
+        return [w.full(initial, shape_of(op.result), element)]
     # a sum of half floats is rounded once
     wide = f32 if element in (f16, bf16) else element
     found = w.reduce(w.convert(x, wide), op.axis_list, kind, w.scalar(initial, wide))

@@ -424,6 +424,8 @@ class Writer:
 
     def _values(self, op: Operation) -> Sequence[SSAValue]:
         kind = type(op)
+        if op.results and kind not in REFUSED and all(0 in shape_of(x) for x in op.results):
+            return [self.full(0, shape_of(x), element_of(x)) for x in op.results]
         if (found := ROWS.get(kind)) is not None:
             return found(op, self)
         if kind in REFUSED:
