@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
@@ -137,10 +136,12 @@ def _constant(r: IntRanges, op: elementwise.ConstantOp) -> Range | None:
     value = op.value
     if len(value.data.data) > MOST_READ:
         return None
-    found = np.array(value.get_values())
+    found = [int(x) for x in value.get_values()]
+    if not found:
+        return None
     if element_of(op.result) == i1:
-        found = found != 0
-    return int(found.min()), int(found.max())
+        return int(all(found)), int(any(found))
+    return min(found), max(found)
 
 
 @_rule(creation.IotaOp)
