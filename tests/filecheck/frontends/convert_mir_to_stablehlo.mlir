@@ -4,10 +4,10 @@
 
 // CHECK-LABEL: func.func @main(%x: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
 // CHECK-NEXT: %c = "stablehlo.constant"() {value = dense<2.000000e+00> : tensor<f32>} : () -> tensor<f32>
-// CHECK-NEXT: %0 = "stablehlo.broadcast_in_dim"(%b) {broadcast_dimensions = array<i64: 1>} : (tensor<3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %1 = "stablehlo.add"(%x, %0) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %2 = "stablehlo.broadcast_in_dim"(%c) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<2x3xf32>
-// CHECK-NEXT: %3 = "stablehlo.multiply"(%1, %2) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %0 = "stablehlo.broadcast_in_dim"(%c) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %1 = "stablehlo.broadcast_in_dim"(%b) {broadcast_dimensions = array<i64: 1>} : (tensor<3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %2 = "stablehlo.add"(%x, %1) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %3 = "stablehlo.multiply"(%2, %0) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT: func.return %3 : tensor<2x3xf32>
 func.func @f(%x: tensor<2x3xf32> {mir.name = "x", mir.kind = "input"}, %b: tensor<3xf32> {mir.name = "b", mir.kind = "param"}) -> tensor<2x3xf32> {
   %c = mir.constant dense<2.0> : tensor<f32>
@@ -52,10 +52,10 @@ func.func @f(%x: tensor<2x3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor
 // A scan is a while with a counter, slices of its inputs, and stacks of its results.
 
 // CHECK-LABEL: func.func @main(%c: tensor<3xf32>, %x: tensor<5x3xf32>, %w: tensor<3xf32>) -> (tensor<3xf32>, tensor<5x3xf32>) {
-// CHECK-NEXT: %0 = "stablehlo.constant"() {value = dense<0.000000e+00> : tensor<f32>} : () -> tensor<f32>
-// CHECK-NEXT: %1 = "stablehlo.broadcast_in_dim"(%0) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<5x3xf32>
-// CHECK-NEXT: %2 = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
-// CHECK-NEXT: %3, %4, %5 = "stablehlo.while"(%2, %c, %1) ({
+// CHECK-NEXT: %0 = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
+// CHECK-NEXT: %1 = "stablehlo.constant"() {value = dense<0.000000e+00> : tensor<f32>} : () -> tensor<f32>
+// CHECK-NEXT: %2 = "stablehlo.broadcast_in_dim"(%1) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<5x3xf32>
+// CHECK-NEXT: %3, %4, %5 = "stablehlo.while"(%0, %c, %2) ({
 // CHECK-NEXT: ^bb0(%6: tensor<i32>, %7: tensor<3xf32>, %8: tensor<5x3xf32>):
 // CHECK-NEXT: %9 = "stablehlo.constant"() {value = dense<5> : tensor<i32>} : () -> tensor<i32>
 // CHECK-NEXT: %10 = "stablehlo.compare"(%6, %9) {comparison_direction = #stablehlo<comparison_direction LT>, compare_type = #stablehlo<comparison_type SIGNED>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -63,17 +63,17 @@ func.func @f(%x: tensor<2x3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor
 // CHECK-NEXT: }, {
 // CHECK-NEXT: ^bb0(%11: tensor<i32>, %12: tensor<3xf32>, %13: tensor<5x3xf32>):
 // CHECK-NEXT: %14 = "stablehlo.constant"() {value = dense<5> : tensor<i32>} : () -> tensor<i32>
-// CHECK-NEXT: %15 = "stablehlo.subtract"(%14, %11) : (tensor<i32>, tensor<i32>) -> tensor<i32>
-// CHECK-NEXT: %16 = "stablehlo.constant"() {value = dense<1> : tensor<i32>} : () -> tensor<i32>
-// CHECK-NEXT: %17 = "stablehlo.subtract"(%15, %16) : (tensor<i32>, tensor<i32>) -> tensor<i32>
-// CHECK-NEXT: %18 = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
-// CHECK-NEXT: %19 = "stablehlo.dynamic_slice"(%x, %17, %18) {slice_sizes = array<i64: 1, 3>} : (tensor<5x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+// CHECK-NEXT: %15 = "stablehlo.constant"() {value = dense<1> : tensor<i32>} : () -> tensor<i32>
+// CHECK-NEXT: %16 = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
+// CHECK-NEXT: %17 = "stablehlo.subtract"(%14, %11) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+// CHECK-NEXT: %18 = "stablehlo.subtract"(%17, %15) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+// CHECK-NEXT: %19 = "stablehlo.dynamic_slice"(%x, %18, %16) {slice_sizes = array<i64: 1, 3>} : (tensor<5x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
 // CHECK-NEXT: %20 = "stablehlo.reshape"(%19) : (tensor<1x3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %21 = "stablehlo.multiply"(%12, %w) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %22 = "stablehlo.add"(%21, %20) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %23 = "stablehlo.reshape"(%21) : (tensor<3xf32>) -> tensor<1x3xf32>
-// CHECK-NEXT: %24 = "stablehlo.dynamic_update_slice"(%13, %23, %17, %18) : (tensor<5x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<5x3xf32>
-// CHECK-NEXT: %25 = "stablehlo.add"(%11, %16) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+// CHECK-NEXT: %24 = "stablehlo.dynamic_update_slice"(%13, %23, %18, %16) : (tensor<5x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<5x3xf32>
+// CHECK-NEXT: %25 = "stablehlo.add"(%11, %15) : (tensor<i32>, tensor<i32>) -> tensor<i32>
 // CHECK-NEXT: "stablehlo.return"(%25, %22, %24) : (tensor<i32>, tensor<3xf32>, tensor<5x3xf32>) -> ()
 // CHECK-NEXT: }) : (tensor<i32>, tensor<3xf32>, tensor<5x3xf32>) -> (tensor<i32>, tensor<3xf32>, tensor<5x3xf32>)
 // CHECK-NEXT: func.return %4, %5 : tensor<3xf32>, tensor<5x3xf32>
