@@ -38,6 +38,11 @@ MOST_AGAIN = 16
 """Ops that a cluster may compute again for others, beside as many as it has itself."""
 
 
+DEAR = 64
+"""What an element may cost, in additions, that a kernel over more loops computes in each of their iterations: a round
+of Threefry is 5, a store and a load of it afterwards about 4."""
+
+
 EMPTY = BitSet()
 
 
@@ -66,6 +71,8 @@ class Cluster:
     again: int = 0
     """Ops that are copies of those of other clusters."""
     version: int = 0
+    dear: int | None = None
+    """The elements of the smallest result that costs more than `DEAR` each; None if none does."""
 
     @staticmethod
     def of(op: Operation, number: int, before: BitSet) -> Cluster:
@@ -87,7 +94,14 @@ class Cluster:
             name,
             name,
             before,
+            dear=_elements(op) if SCALAR.get(type(op)) is not None and scalar_cost(op) > DEAR else None,
         )
+
+    def repeats(self, other: Cluster) -> bool:
+        """Whether one kernel with a cluster that reads this one's results would compute dear ones several times."""
+        if self.dear is None or other.space is None or other.used.keys().isdisjoint(self.outputs):
+            return False
+        return prod(other.space.extents) >= 2 * self.dear
 
     def demands_with(self, other: Cluster, space: Space) -> dict[Operation, Demand | None]:
         """What the reductions ask for in a group with another cluster, over `space`."""
@@ -115,6 +129,7 @@ class Cluster:
         self.again += other.again
         self.space = space
         self.demands = demands
+        self.dear = min((n for n in (self.dear, other.dear) if n is not None), default=None)
         self.version += 1
 
 
@@ -268,7 +283,8 @@ class Clusters:
         if self._refused.get((first, second)) == versions:
             return False
         both = first.members | second.members
-        if (first.after & second.before | second.after & first.before) - both or not _unite(first, second):
+        between = (first.after & second.before | second.after & first.before) - both
+        if between or a.repeats(b) or b.repeats(a) or not _unite(first, second):
             self._refused[first, second] = versions
             return False
         self._replace(first, second, both)
@@ -433,6 +449,10 @@ def _stands_alone(cluster: Cluster) -> bool:
     """Whether a cluster of one op can be a kernel: `_shared` has seen larger ones only."""
     nothing = Cluster(set(), cluster.space, [], {}, {}, set(), {})
     return cluster.space is not None and _shared(cluster, nothing, cluster.space) is not None
+
+
+def _elements(op: Operation) -> int:
+    return min(prod(shape_of(result)) for result in op.results)
 
 
 def _is_cheap(op: Operation) -> bool:

@@ -282,3 +282,35 @@ func.func @views(%x: tensor<9x1x8xf32>, %y: tensor<9x8xf32>) -> tensor<8x8xf32> 
   %2 = mir.matmul %1, %y : (tensor<8x9xf32>, tensor<9x8xf32>) -> tensor<8x8xf32>
   func.return %2 : tensor<8x8xf32>
 }
+
+// -----
+
+// Random words that all rows read are computed once, in a kernel of their own; what is made of them is not stored.
+// CHECK-LABEL: func.func @words_of_all_rows
+// CHECK: mir.fusion
+// CHECK: mir.threefry2x32
+// CHECK: mir.yield
+// CHECK: mir.fusion
+// CHECK-NOT: mir.threefry2x32
+// CHECK: mir.and
+func.func @words_of_all_rows(%key: tensor<ui32> {mir.name = "key", mir.kind = "input"}, %counter: tensor<32xui32> {mir.name = "counter", mir.kind = "input"}, %x: tensor<64x32xui32> {mir.name = "x", mir.kind = "input"}) -> tensor<64x32xui32> {
+  %words = mir.threefry2x32 %key, %key, %counter, %counter word 0 : (tensor<ui32>, tensor<ui32>, tensor<32xui32>, tensor<32xui32>) -> tensor<32xui32>
+  %other = mir.xor %words, %counter : (tensor<32xui32>, tensor<32xui32>) -> tensor<32xui32>
+  %y = mir.and %x, %other : (tensor<64x32xui32>, tensor<32xui32>) -> tensor<64x32xui32>
+  func.return %y : tensor<64x32xui32>
+}
+
+// -----
+
+// Words of each element are part of the kernel that reads them.
+// CHECK-LABEL: func.func @words_of_each
+// CHECK: mir.fusion
+// CHECK: mir.threefry2x32
+// CHECK-NEXT: mir.and
+// CHECK-NOT: mir.fusion
+// CHECK: func.return
+func.func @words_of_each(%key: tensor<ui32> {mir.name = "key", mir.kind = "input"}, %x: tensor<64x32xui32> {mir.name = "x", mir.kind = "input"}) -> tensor<64x32xui32> {
+  %words = mir.threefry2x32 %key, %key, %x, %x word 0 : (tensor<ui32>, tensor<ui32>, tensor<64x32xui32>, tensor<64x32xui32>) -> tensor<64x32xui32>
+  %y = mir.and %x, %words : (tensor<64x32xui32>, tensor<64x32xui32>) -> tensor<64x32xui32>
+  func.return %y : tensor<64x32xui32>
+}
