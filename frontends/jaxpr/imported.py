@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper, wraps
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,12 @@ from xdsl_rlx.frontends.jaxpr.report import Report
 from xdsl_rlx.frontends.jaxpr.types import is_key, stored, stored_dtype, stored_shape
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.shared.needed import jax_module
-from xdsl_rlx.frontends.shared.values import cast
+from xdsl_rlx.frontends.shared.values import cast, numpy_dtype, traced
+from xdsl_rlx.frontends.stablehlo.imported_program import PASSES, recognised_in
+from xdsl_rlx.linearization import ShapeDtypeStruct
+from xdsl_rlx.passes import run_passes
 from xdsl_rlx.static_keys import is_static_leaf, static_key
-from xdsl_rlx.tracing import PLAIN, builder_of
+from xdsl_rlx.tracing import PLAIN, builder_of, trace
 
 assert table.ROWS
 
@@ -88,6 +92,21 @@ class Imported:
             raise FrontendError(f"report: '{_name_of(self.function)}' is not traced yet; call it, or pass an example")
         program = next(iter(self._programs.values()))
         return Report.of(program.jaxpr, program.walk.x64)
+
+    @property
+    def recognised(self) -> Mapping[str, int]:
+        """Loops and composite operations that are found in the first signature, such as `mir.softmax`."""
+        jaxpr = self.jaxpr
+        runs = next(iter(self._programs.values())).walk
+        avals = [one.aval for one in jaxpr.jaxpr.invars]
+
+        def program(*operands: Any) -> Any:
+            return tuple(traced(x) for x in runs.run(jaxpr, operands))
+
+        names = [f"arg{n}" for n in range(len(avals))]
+        vars(program)["__signature__"] = Signature([Parameter(x, Parameter.POSITIONAL_OR_KEYWORD) for x in names])
+        structs = [ShapeDtypeStruct(stored_shape(x), numpy_dtype(stored_dtype(x))) for x in avals]
+        return recognised_in(run_passes(trace(program, *structs), PASSES))
 
     @property
     def jaxpr(self) -> Any:

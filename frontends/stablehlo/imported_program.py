@@ -82,12 +82,7 @@ class ImportedProgram:
     @cached_property
     def recognised(self) -> Mapping[str, int]:
         """Loops and composite operations that were found in the program, such as `mir.scan` and `mir.attention`."""
-        before, after = (
-            Counter(op.name for op in graph.module.walk() if not is_view(op) and not is_constant(op))
-            for graph in (self.graph, run_passes(self.graph, "mir-raise-composites"))
-        )
-        found = dict((after - before).most_common())
-        return {**({"mir.scan": before["mir.scan"]} if before["mir.scan"] else {}), **found}
+        return recognised_in(self.graph)
 
     @property
     def graph(self) -> GraphModule:
@@ -149,6 +144,16 @@ class ImportedProgram:
                 f"{self.__name__}: {self.names[number]}: expected shape {list(expected)}, which the program has, got "
                 f"{list(shape)}; lower it for other shapes"
             )
+
+
+def recognised_in(graph: GraphModule) -> dict[str, int]:
+    """Return the loops of a graph, and the composite operations that `mir-raise-composites` finds in it."""
+    before, after = (
+        Counter(op.name for op in one.module.walk() if not is_view(op) and not is_constant(op))
+        for one in (graph, run_passes(graph, "mir-raise-composites"))
+    )
+    found = dict((after - before).most_common())
+    return {**({"mir.scan": before["mir.scan"]} if before["mir.scan"] else {}), **found}
 
 
 def built(module: Module, name: str, names: Sequence[str]) -> GraphModule:
