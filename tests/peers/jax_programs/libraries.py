@@ -43,7 +43,7 @@ def _optimiser(name: str, make: Any, compared: str = VALUES, steps: int = 3) -> 
         return params, values
 
     f.__name__ = name
-    OPTAX.add(PARAMS, X, Y, compared=compared, argnums=(0,), slack=1e-8, tolerance=2e-5)(f)
+    OPTAX.add(PARAMS, X, Y, compared=compared, argnums=(0,), tolerance=2e-5)(f)
 
 
 _optimiser("optax_sgd_momentum", lambda: optax.sgd(0.1, 0.9, nesterov=True), BOTH)
@@ -58,7 +58,7 @@ _optimiser("optax_accumulated", lambda: optax.MultiSteps(optax.sgd(0.1), 2))
 _optimiser("optax_adabelief", lambda: optax.adabelief(0.05))
 
 
-@OPTAX.add(draw(5, 4), np.array([0, 3, 1, 2, 2], np.int32), compared=BOTH, slack=1e-8, tolerance=1e-5)
+@OPTAX.add(draw(5, 4), np.array([0, 3, 1, 2, 2], np.int32), compared=BOTH, tolerance=1e-5)
 def optax_losses(logits, labels):
     hot = jax.nn.one_hot(labels, 4, dtype=logits.dtype)
     return (
@@ -73,13 +73,13 @@ def optax_losses(logits, labels):
     )
 
 
-@OPTAX.add(draw(2, 6, 4), compared=BOTH, slack=1e-8, tolerance=1e-5)
+@OPTAX.add(draw(2, 6, 4), compared=BOTH, tolerance=1e-5)
 def optax_ctc_loss(logits):
     labels = jnp.array([[1, 2, 1], [3, 1, 0]])
     return optax.ctc_loss(logits, jnp.zeros((2, 6), logits.dtype), labels, (labels == 0).astype(logits.dtype))
 
 
-@DISTRAX.add(draw(4), np.abs(draw(4)) + 0.5, compared=BOTH, slack=1e-8, tolerance=1e-5)
+@DISTRAX.add(draw(4), np.abs(draw(4)) + 0.5, compared=BOTH, tolerance=1e-5)
 def distrax_log_probabilities(loc, scale):
     x = jnp.tanh(loc) / 2 + 0.5
     return (
@@ -95,14 +95,14 @@ def distrax_log_probabilities(loc, scale):
     )
 
 
-@DISTRAX.add(draw(3), draw(3), compared=BOTH, slack=1e-8, tolerance=1e-5)
+@DISTRAX.add(draw(3), draw(3), compared=BOTH, tolerance=1e-5)
 def distrax_flow(shift, x):
     flow = distrax.Chain([distrax.Tanh(), distrax.ScalarAffine(shift=shift, log_scale=shift / 2)])
     moved = distrax.Transformed(distrax.Normal(jnp.zeros_like(shift), 1.0), flow)
     return moved.log_prob(jnp.tanh(x) * 0.9), flow.forward(x)
 
 
-@DISTRAX.add(jr.key(0), draw(4), compared=BOTH, argnums=(1,), slack=1e-8, tolerance=1e-5)
+@DISTRAX.add(jr.key(0), draw(4), compared=BOTH, argnums=(1,), tolerance=1e-5)
 def distrax_samples(key, loc):
     a, c = jr.split(key, 2)
     mixed = distrax.MixtureSameFamily(distrax.Categorical(logits=loc), distrax.Normal(loc, 1.0))
@@ -119,19 +119,17 @@ def _regression(x, y=None):
     numpyro.sample("y", dist.Normal(x @ w, s + 0.1), obs=y)
 
 
-@NUMPYRO.add(
-    {"w": draw(4), "s": np.float32(0.3)}, X, Y[:, 0], compared=SECOND, argnums=(0,), slack=1e-8, tolerance=1e-5
-)
+@NUMPYRO.add({"w": draw(4), "s": np.float32(0.3)}, X, Y[:, 0], compared=SECOND, argnums=(0,), tolerance=1e-5)
 def numpyro_log_density(params, x, y):
     return log_density(_regression, (x,), {"y": y}, {"w": params["w"], "s": jnp.exp(params["s"])})[0]
 
 
-@NUMPYRO.add({"w": draw(4), "s": np.float32(0.3)}, X, Y[:, 0], compared=BOTH, argnums=(0,), slack=1e-8, tolerance=1e-5)
+@NUMPYRO.add({"w": draw(4), "s": np.float32(0.3)}, X, Y[:, 0], compared=SECOND, argnums=(0,), tolerance=1e-5)
 def numpyro_potential_energy(params, x, y):
     return potential_energy(_regression, (x,), {"y": y}, params)
 
 
-@NUMPYRO.add(np.abs(draw(4)) + 0.5, compared=BOTH, slack=1e-7, tolerance=1e-4)
+@NUMPYRO.add(np.abs(draw(4)) + 0.5, compared=BOTH, tolerance=1e-4)
 def numpyro_distributions(x):
     return (
         dist.StudentT(3.0).log_prob(x),
@@ -147,7 +145,7 @@ def numpyro_distributions(x):
     )
 
 
-@NUMPYRO.add(draw(3), compared=BOTH, slack=1e-8, tolerance=1e-5)
+@NUMPYRO.add(draw(3), compared=BOTH, tolerance=1e-5)
 def numpyro_transforms(x):
     t = dist.transforms
     every = (

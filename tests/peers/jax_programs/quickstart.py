@@ -30,23 +30,23 @@ def sum_logistic(x):
     return jnp.sum(1.0 / (1.0 + jnp.exp(-x)))
 
 
-@PROGRAMS.add(draw(4), compared=BOTH, page="quickstart")
+@PROGRAMS.add(draw(4), compared=SECOND, page="quickstart")
 def jacobian_of_logistic(x):
     return jax.jacobian(jnp.exp)(x) @ x + jax.jacfwd(lambda x: jnp.sum(1.0 / (1.0 + jnp.exp(-x))))(x)
 
 
-@PROGRAMS.add(draw(5, 6), draw(3, 6), page="quickstart, vmap")
+@PROGRAMS.add(draw(5, 6), draw(3, 6), page="quickstart, vmap", compared=SECOND)
 def batched_product(matrix, batch):
     return jax.vmap(lambda v: jnp.dot(matrix, v))(batch)
 
 
-@PROGRAMS.add(draw(20), draw(3), page="automatic vectorization")
+@PROGRAMS.add(draw(20), draw(3), page="automatic vectorization", compared=SECOND)
 def convolve(x, w):
     output = [jnp.dot(x[i - 1 : i + 2], w) for i in range(1, len(x) - 1)]
     return jnp.array(output)
 
 
-@PROGRAMS.add(draw(4, 20), draw(4, 3), page="automatic vectorization")
+@PROGRAMS.add(draw(4, 20), draw(4, 3), page="automatic vectorization", compared=SECOND)
 def convolve_batched(xs, ws):
     return jax.vmap(lambda x, w: jnp.stack([jnp.dot(x[i - 1 : i + 2], w) for i in range(1, 19)]))(xs, ws)
 
@@ -75,7 +75,7 @@ def hessian_vector_product(x, v):
     return jax.jvp(jax.grad(f), (x,), (v,))[1] + jax.grad(lambda x: jnp.vdot(jax.grad(f)(x), v))(x)
 
 
-@PROGRAMS.add(draw(3, 3), draw(3), compared=BOTH, page="autodiff cookbook")
+@PROGRAMS.add(draw(3, 3), draw(3), compared=SECOND, page="autodiff cookbook")
 def vector_jacobian_matrix(w, x):
     def f(w):
         return jnp.tanh(w @ x)
@@ -84,25 +84,25 @@ def vector_jacobian_matrix(w, x):
     return y, jax.vmap(pull)(jnp.eye(3, dtype=y.dtype))[0]
 
 
-@PROGRAMS.add(draw(3, 3), draw(3), page="autodiff cookbook")
+@PROGRAMS.add(draw(3, 3), draw(3), page="autodiff cookbook", compared=SECOND)
 def jacobian_vector_matrix(w, x):
     return jax.vmap(lambda v: jax.jvp(lambda x: jnp.tanh(w @ x), (x,), (v,))[1])(jnp.eye(3, dtype=x.dtype))
 
 
-@PROGRAMS.add(draw(4), page="advanced automatic differentiation")
+@PROGRAMS.add(draw(4), page="advanced automatic differentiation", compared=SECOND)
 def per_example_gradients(w):
     x = jnp.arange(12.0).reshape(3, 4).astype(w.dtype) / 10
     return jax.vmap(jax.grad(lambda w, x: jnp.tanh(w @ x) ** 2), (None, 0))(w, x)
 
 
-@PROGRAMS.add(draw(3), draw(3), draw(3), np.float32(0.9), page="advanced automatic differentiation")
+@PROGRAMS.add(draw(3), draw(3), draw(3), np.float32(0.9), page="advanced automatic differentiation", compared=SECOND)
 def td_loss(theta, s_tm1, s_t, r_t):
     v_tm1 = jnp.dot(theta, s_tm1)
     target = r_t + jnp.dot(theta, s_t)
     return -0.5 * ((lax.stop_gradient(target) - v_tm1) ** 2)
 
 
-@PROGRAMS.add(draw(5), page="advanced automatic differentiation")
+@PROGRAMS.add(draw(5), page="advanced automatic differentiation", compared=SECOND)
 def straight_through(x):
     zero = x - lax.stop_gradient(x)
     return zero + lax.stop_gradient(jnp.round(x * 2)) + x**2
@@ -119,7 +119,7 @@ def _log1pexp_jvp(primals, tangents):
     return log1pexp(x), (1 - 1 / (1 + jnp.exp(x))) * t
 
 
-@PROGRAMS.add(np.array([-100.0, -1, 0, 2, 100], np.float32), page="custom derivative rules")
+@PROGRAMS.add(np.array([-100.0, -1, 0, 2, 100], np.float32), page="custom derivative rules", compared=SECOND)
 def stable_log1pexp(x):
     return log1pexp(x), jax.vmap(jax.grad(log1pexp))(jnp.minimum(x, 50))
 
@@ -176,7 +176,7 @@ def implicit_square_root(a):
     return fixed_point(lambda a, x: 0.5 * (x + a / x), a, a)
 
 
-@PROGRAMS.add(draw(5), compared=BOTH, page="control flow")
+@PROGRAMS.add(draw(5), compared=SECOND, page="control flow")
 def python_control_flow(x):
     total = 0.0
     for i in range(5):
@@ -209,13 +209,13 @@ def associative_recurrence(a, b):
     return lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, b))[1]
 
 
-@PROGRAMS.add(draw(7), compared=BOTH, page="common gotchas")
+@PROGRAMS.add(draw(7), compared=SECOND, page="common gotchas")
 def out_of_place_updates(x):
     y = jnp.zeros((3, 7), x.dtype).at[1, :].set(x)
     return y.at[::2, 3:].add(7.0) * y.sum()
 
 
-@PROGRAMS.add(np.arange(10, dtype=np.float32), compared=BOTH, page="common gotchas")
+@PROGRAMS.add(np.arange(10, dtype=np.float32), compared=SECOND, page="common gotchas")
 def dynamic_slice_of_window(x):
     return lax.dynamic_slice(x, (jnp.argmax(x) - 3,), (4,)) ** 2
 
@@ -226,7 +226,7 @@ def keys_and_numbers(key):
     return jr.normal(subkey, (3,)), jnp.stack([jr.normal(k, ()) for k in jr.split(key, 3)]), jr.uniform(key)
 
 
-@PROGRAMS.add(jr.key(1), draw(5, 3), compared=BOTH, page="pseudorandom numbers")
+@PROGRAMS.add(jr.key(1), draw(5, 3), compared=SECOND, page="pseudorandom numbers")
 def dropout_layer(key, x):
     keep = jr.bernoulli(key, 0.7, x.shape)
     return jnp.where(keep, x / 0.7, 0.0)
@@ -246,7 +246,11 @@ def mlp_params(sizes: Any, scale: float = 0.5) -> Any:
 
 
 @PROGRAMS.add(
-    mlp_params(LAYERS), draw(5, 2), np.eye(3, dtype=np.float32)[[0, 1, 2, 1, 0]], page="neural network from scratch"
+    mlp_params(LAYERS),
+    draw(5, 2),
+    np.eye(3, dtype=np.float32)[[0, 1, 2, 1, 0]],
+    page="neural network from scratch",
+    compared=SECOND,
 )
 def spiral_classifier(params, x, y):
     for w, b in params[:-1]:
@@ -294,18 +298,18 @@ def checkpointed_scan(ws, x):
     return lax.scan(body, x, ws)[0]
 
 
-@PROGRAMS.add(draw(3), compared=BOTH, page="pytrees")
+@PROGRAMS.add(draw(3), compared=SECOND, page="pytrees")
 def nested_containers(x):
     tree = {"a": (x, x * 2), "b": [x.sum(), {"c": jnp.outer(x, x)}], "none": None}
     return jax.tree.map(lambda leaf: leaf**2, tree)
 
 
-@PROGRAMS.add(draw(4, 3), draw(5, 3), page="thinking in JAX")
+@PROGRAMS.add(draw(4, 3), draw(5, 3), page="thinking in JAX", compared=SECOND)
 def pairwise_distances(a, b):
     return jnp.sqrt(jnp.sum((a[:, None] - b[None]) ** 2, -1))
 
 
-@PROGRAMS.add(draw(9), page="thinking in JAX")
+@PROGRAMS.add(draw(9), page="thinking in JAX", compared=SECOND)
 def normalise(x):
     x = x - x.mean(0)
     return x / x.std(0)

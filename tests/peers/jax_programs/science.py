@@ -58,7 +58,7 @@ def lorenz_by_runge_kutta(x, params):
     return lax.scan(step, x, None, length=6)
 
 
-@PROGRAMS.add(draw(6, 3), np.float32(1.3), compared=SECOND, slack=1e-8, page="molecular dynamics")
+@PROGRAMS.add(draw(6, 3), np.float32(1.3), compared=SECOND, page="molecular dynamics")
 def lennard_jones(x, sigma):
     x = x * 2
     d2 = jnp.sum((x[:, None] - x[None]) ** 2, -1) + 4 * jnp.eye(len(x), dtype=x.dtype)
@@ -66,7 +66,7 @@ def lennard_jones(x, sigma):
     return 2 * jnp.sum(jnp.where(jnp.eye(len(x)) > 0, 0.0, s6**2 - s6))
 
 
-@PROGRAMS.add(draw(4), compared=BOTH, page="Hamiltonian mechanics")
+@PROGRAMS.add(draw(4), compared=SECOND, page="Hamiltonian mechanics")
 def hamiltonian_flow(state):
     def hamiltonian(s):
         q, p = jnp.split(s, 2)
@@ -77,7 +77,7 @@ def hamiltonian_flow(state):
     return jnp.concatenate([dp, -dq])
 
 
-@PROGRAMS.add(draw(2), draw(2), compared=BOTH, slack=1e-8, page="Lagrangian neural networks")
+@PROGRAMS.add(draw(2), draw(2), compared=BOTH, page="Lagrangian neural networks")
 def lagrangian_acceleration(q, v):
     def lagrangian(q, v):
         return 0.5 * jnp.sum(v**2 * (2 + jnp.sin(q))) + v[0] * v[1] * jnp.cos(q[0] - q[1]) - jnp.sum(jnp.cos(q))
@@ -86,7 +86,7 @@ def lagrangian_acceleration(q, v):
     return jnp.linalg.inv(jax.hessian(lagrangian, 1)(q, v)) @ rest
 
 
-@PROGRAMS.add(draw(5, 2), draw(2, 2, scale=0.3), draw(2, 2, scale=0.3), compared=BOTH, slack=1e-8, page="Kalman filter")
+@PROGRAMS.add(draw(5, 2), draw(2, 2, scale=0.3), draw(2, 2, scale=0.3), compared=BOTH, page="Kalman filter")
 def kalman_filter(ys, a, c):
     q = r = 0.1 * jnp.eye(2, dtype=ys.dtype)
 
@@ -129,7 +129,7 @@ def viterbi_path(transitions, emissions, observed):
     draw(6),
     draw(7),
     np.array([0, 0, 1, 0, 0, 1], np.float32),
-    compared=BOTH,
+    compared=SECOND,
     argnums=(0, 1),
     page="reinforcement learning",
 )
@@ -148,7 +148,7 @@ def generalised_advantages(rewards, values, done):
     draw(5, 3),
     draw(5),
     np.array([0, 1, 2, 1, 0], np.int32),
-    compared=BOTH,
+    compared=SECOND,
     argnums=(0,),
     page="reinforcement learning",
 )
@@ -164,7 +164,7 @@ def clipped_policy_loss(logits, old_logits, advantages, actions):
     draw(4, 3),
     draw(4),
     np.array([0, 2, 1, 1], np.int32),
-    compared=BOTH,
+    compared=SECOND,
     argnums=(0, 1),
     page="reinforcement learning",
 )
@@ -178,7 +178,7 @@ def double_q_loss(q, q_next, rewards, actions):
     draw(5, 4),
     draw(4, 3),
     np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [0, 2]], np.int32),
-    compared=BOTH,
+    compared=SECOND,
     page="graph networks",
 )
 def graph_convolution(nodes, weights, edges):
@@ -228,7 +228,6 @@ def _attention(x, wq, wk, wv, wo, heads, mask):
     draw(10, 8, scale=0.3),
     np.array([3, 1, 9, 2, 2], np.int32),
     compared=BOTH,
-    slack=1e-8,
     page="transformers",
 )
 def small_gpt_loss(attention, w1, w2, table, tokens):
@@ -243,7 +242,7 @@ def small_gpt_loss(attention, w1, w2, table, tokens):
     return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits[:-1]), tokens[1:, None], 1))
 
 
-@PROGRAMS.add(draw(3, 5, 8), compared=BOTH, page="transformers")
+@PROGRAMS.add(draw(3, 5, 8), compared=SECOND, page="transformers")
 def rotary_embedding(x):
     half = x.shape[-1] // 2
     angles = jnp.arange(5)[:, None] * 10000.0 ** (-jnp.arange(half) / half)
@@ -272,7 +271,6 @@ def gated_feed_forward(x, g, w1, w2, w3):
     draw(3, 4, 5, scale=0.3),
     draw(3, 5, 4, scale=0.3),
     compared=BOTH,
-    slack=1e-8,
     page="mixture of experts",
 )
 def mixture_of_experts(x, router, w1, w2):
@@ -283,9 +281,7 @@ def mixture_of_experts(x, router, w1, w2):
     return jnp.einsum("te,ted->td", weights / weights.sum(1, keepdims=True), each)
 
 
-@PROGRAMS.add(
-    draw(6, 3), draw(3, 12, scale=0.3), draw(3, 12, scale=0.3), compared=BOTH, slack=1e-8, page="recurrent networks"
-)
+@PROGRAMS.add(draw(6, 3), draw(3, 12, scale=0.3), draw(3, 12, scale=0.3), compared=SECOND, page="recurrent networks")
 def lstm_layer(xs, w, u):
     def cell(carry, x):
         h, c = carry
