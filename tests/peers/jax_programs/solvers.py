@@ -42,7 +42,7 @@ def _positive(a):
 
 
 _solver("lineax_lu", lx.MatrixLinearOperator, lx.LU(), SQUARE, VECTOR, compared=SECOND)
-_solver("lineax_auto", lx.MatrixLinearOperator, lx.AutoLinearSolver(None), SQUARE, VECTOR)
+_solver("lineax_auto", lx.MatrixLinearOperator, lx.AutoLinearSolver(None), SQUARE, VECTOR, compared=SECOND)
 _solver("lineax_cholesky", _positive, lx.Cholesky(), SQUARE, VECTOR, compared=SECOND)
 _solver("lineax_qr", lx.MatrixLinearOperator, lx.QR(), draw(6, 3), draw(6))
 _solver("lineax_svd", lx.MatrixLinearOperator, lx.SVD(), draw(6, 3), draw(6), compared=REVERSE)
