@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from jax.extend import mlir as jax_mlir
 from jax.extend.mlir.dialects import stablehlo
 from jax.interpreters import mlir
+from jaxlib import lapack
 
 
 def portable(text: str) -> bytes:
@@ -20,6 +22,11 @@ def portable(text: str) -> bytes:
         four_weeks = stablehlo.StablehloCompatibilityRequirement.WEEK_4
         version = stablehlo.get_version_from_compatibility_requirement(four_weeks)
         return jax_mlir.serialize_portable_artifact(module, version)
+
+
+def find_lapack() -> None:
+    """Have XLA find LAPACK's functions, as JAX does when it lowers a factorisation; modules that call them need it."""
+    lapack.prepare_lapack_call("syevd_ffi", np.dtype(np.float32))
 
 
 def varying(aval: Any) -> frozenset[Any]:

@@ -31,7 +31,7 @@ from xdsl_rlx.dialects.constants import NAMED
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of, shape_of
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.frontends.hosts.jax_ffi import Target, target
-from xdsl_rlx.frontends.hosts.jax_modules import varying
+from xdsl_rlx.frontends.hosts.jax_modules import find_lapack, varying
 from xdsl_rlx.frontends.hosts.split_function import INPUT, OUTPUT, SplitFunction
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.stablehlo.write import stablehlo_text
@@ -320,6 +320,13 @@ def _lower_call(ctx: Any, *operands: Any, program: JaxProgram, run: Run) -> Sequ
 def _lower_to_stablehlo(ctx: Any, operands: Sequence[Any], program: JaxProgram) -> Sequence[Any]:
     """A function of its own in the module that is lowered, and a call of it."""
     outer = ctx.module_context
+    if "lapack_" in program.stablehlo:
+        if (*outer.platforms,) != ("cpu",):
+            raise FrontendError(
+                f"to_jax: {program} calls LAPACK for eigenvalues or singular values, which XLA has on CPUs, and is "
+                f"lowered for {', '.join(outer.platforms)}; compute that part on the CPU"
+            )
+        find_lapack()
     module = mlir.ir.Module.parse(program.stablehlo, outer.context)
     name = mlir.merge_mlir_modules(outer.module, program.graph.name, module, outer.symbol_table)
     return func.CallOp(outer.symbol_table[name], list(operands)).results

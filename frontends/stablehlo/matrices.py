@@ -32,7 +32,7 @@ from xdsl_rlx.tree_control import scan
 
 def _option(c: Call, name: str, otherwise: str) -> str:
     """A letter of LAPACK's among the options of a call."""
-    options = c.get("mhlo.backend_config") or {}
+    options = c.get("mhlo.backend_config") or c.get("backend_config") or {}
     return chr(int(options[name])).upper() if name in options else otherwise
 
 
@@ -40,6 +40,11 @@ def _info(of: Any) -> Any:
     """LAPACK's `info` of each matrix: 0 where all numbers of a result are finite, else 1."""
     finite = np.all(np.isfinite(of), axis=(-2, -1))
     return cast(np.invert(finite), "i32")
+
+
+def _done(a: Any) -> Any:
+    """`info` of factors that are NaN themselves where there are none."""
+    return np.zeros(a.shape[:-2], np.int32)
 
 
 def _cholesky_factor(a: Any, lower: bool) -> Any:
@@ -136,13 +141,17 @@ def _whole(x: SSAValue) -> SSAValue:
 def _gesdd(c: Call, a: Any) -> Any:
     a = traced(a)
     u, values, vt = singular_factors(a, _option(c, "mode", "S") == "A")
-    return [a, values, u, vt, _info(u)]
+    return [a, values, u, vt, _done(a)]
 
 
 @TARGETS.add("syevd")
 def _syevd(c: Call, a: Any) -> Any:
-    values, vectors = np.linalg.eigh(symmetric(traced(a), _option(c, "uplo", "L") == "U"))
-    return [vectors, values, _info(vectors)]
+    a = traced(a)
+    halves = _mean_of_triangles(a.ssa)
+    # mir.eigh takes this mean itself
+    whole = symmetric(a, _option(c, "uplo", "L") == "U") if halves is None else a.b.value(halves)
+    values, vectors = np.linalg.eigh(whole)
+    return [vectors, values, _done(a)]
 
 
 @TARGETS.add("gtsv")

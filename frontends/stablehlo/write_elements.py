@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math as numbers
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from xdsl.builder import Builder
@@ -25,6 +26,7 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
     i1,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -396,6 +398,30 @@ def _written(op: Operation, w: Writer, env: dict[SSAValue, SSAValue], shape: Seq
     raise PassFailedException(f"scalar op {op.name} cannot be written as StableHLO")
 
 
+def _erfcx(w: Writer, x: SSAValue) -> SSAValue:
+    """Below 0, `2 e^(x^2)` less that of `|x|`; the square is in two parts, of which the first is exact."""
+    element, x = element_of(x), w.convert(x, f64)
+    ratio = _by_arithmetic(w, w.op("abs", [x], x.type), "erfcx")
+    bits = w.bits(x, i64)
+    high = w.bits(w.op("and", [bits, w.like(-1 << 27, bits)], bits.type), f64)
+    lost, total = (w.op(name, [x, high], x.type) for name in ("subtract", "add"))
+    squares = [w.op("multiply", pair, x.type) for pair in ([high, high], [lost, total])]
+    factors = [w.op("exponential", [one], x.type) for one in squares]
+    twice = _times(w, w.op("multiply", factors, x.type), 2.0)
+    below = w.op("subtract", [twice, ratio], x.type)
+    negative = w.compare("LT", x, w.like(0.0, x), "FLOAT")
+    return w.convert(w.op("select", [negative, below, ratio], x.type), element)
+
+
+def _by_arithmetic(w: Writer, x: SSAValue, name: str) -> SSAValue:
+    """A function of numbers by the additions and products of compiled programs, in double precision."""
+    block, found = import_module("xdsl_rlx.frontends.hosts.scalar_functions").body_of(name)
+    env: dict[SSAValue, SSAValue] = {block.args[0]: w.convert(x, f64)}
+    for inner in block.ops:
+        env[inner.results[0]] = _written(inner, w, env, shape_of(x))
+    return w.convert(env[found], element_of(x))
+
+
 def _from_unsigned(w: Writer, x: SSAValue, element: Attribute) -> SSAValue:
     own = element_of(x)
     assert isinstance(own, IntegerType)
@@ -485,9 +511,11 @@ def _floordiv(w: Writer, x: SSAValue, y: SSAValue) -> SSAValue:
 
 _FORMULAS: dict[type[Operation], Callable[..., SSAValue]] = {
     arith.FloorDivSIOp: _floordiv,
+    lir.ErfcxOp: _erfcx,
     lir.GaussianOp: _gaussian,
     lir.GeluOp: _gelu,
     lir.NdtrOp: _ndtr,
+    lir.NdtriOp: lambda w, x: _by_arithmetic(w, x, "ndtri"),
     math.AtanOp: lambda w, x: w.op("atan2", [x, w.like(1.0, x)], x.type),
     math.CopySignOp: _copysign,
     math.Exp2Op: lambda w, x: w.op("power", [w.like(2.0, x), x], x.type),

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xdsl_rlx.dialects.mir import elementwise, factor, fake_quantize, rounding
+from xdsl_rlx.dialects.mir import elementwise, factor, fake_quantize, rounding, shape
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.frontends.stablehlo.writer import Writer
@@ -55,6 +55,8 @@ def _values(op: Operation, b: MirBuilder) -> Value | None:
             return b.value(op.operands[0])
         case rounding.CopysignOp():
             return _size(op, b)
+        case elementwise.LtOp():
+            return _sign_of_vectors(op, b)
         case elementwise.WhereOp():
             return _clamped(op, b) or _triangle(op, b)
         case _:
@@ -90,6 +92,18 @@ def _clamped(op: elementwise.WhereOp, b: MirBuilder) -> Value | None:
         and _is_same(below.operands[1], high)
     )
     return b.value(op.on_false) if is_clamp else None
+
+
+def _sign_of_vectors(op: elementwise.LtOp, b: MirBuilder) -> Value | None:
+    """First elements of eigenvectors and of right singular vectors are not negative: LAPACK's are made so."""
+    first, zero = op.operands
+    if splat(zero) != 0 or not isinstance(first.owner, shape.NarrowOp):
+        return None
+    vectors, (axis, start, length) = first.owner.operand, first.owner.bounds
+    made, rank = vectors.owner, len(shape_of(vectors))
+    known = isinstance(made, factor.EighOp) and vectors is made.vectors and axis == rank - 2
+    known |= isinstance(made, factor.SvdOp) and vectors is made.vt and axis == rank - 1
+    return b.full(shape_of(op.result), False, i1) if known and (start, length) == (0, 1) else None
 
 
 def _triangle(op: elementwise.WhereOp, b: MirBuilder) -> Value | None:

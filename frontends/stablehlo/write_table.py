@@ -2,9 +2,10 @@
 
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.mir import debug, distributions, factor, quant, quant_int, special
+from xdsl_rlx.dialects.mir import debug, distributions, quant, quant_int
 from xdsl_rlx.frontends.stablehlo import (
     write_elements,
+    write_factors,
     write_linalg,
     write_loops,
     write_random,
@@ -13,10 +14,9 @@ from xdsl_rlx.frontends.stablehlo import (
 )
 from xdsl_rlx.frontends.stablehlo.writer import REFUSED
 
-FAMILIES = (write_elements, write_linalg, write_loops, write_random, write_shapes, write_windows)
+FAMILIES = (write_elements, write_factors, write_linalg, write_loops, write_random, write_shapes, write_windows)
 """The files of rows."""
 
-_ITERATIVE = "StableHLO has no such factorisation, and it takes a loop of unknown length; compute it with rlx.compile"
 _REJECTION = "it draws until a number is accepted; draw with rlx.compile, and pass the numbers as an argument"
 _PACKED = "StableHLO has no such packing of weights; dequantise them with rlx.compile, and pass them as an argument"
 _INTEGER = "StableHLO has no integer product that rounds as this one does; dequantise the operands"
@@ -25,16 +25,12 @@ _SERIES = "StableHLO has no such function; compute it with rlx.compile"
 _REASONS: dict[type[Operation], str] = {
     debug.DebugPrintOp: "a StableHLO module cannot print; remove rlx.debug.print",
     quant.DequantizeWeightsOp: _PACKED,
-    factor.EighOp: _ITERATIVE,
-    special.ErfcxOp: _SERIES,
     distributions.GammaSlopeOp: _SERIES,
-    special.NdtriOp: _SERIES,
     quant_int.QConv2dOp: _INTEGER,
     quant_int.QMatmulOp: _INTEGER,
     distributions.RngBinomialOp: _REJECTION,
     distributions.RngGammaOp: _REJECTION,
     distributions.RngPermutationOp: "its swaps depend on each other; draw it with rlx.compile, then pass it",
     distributions.RngPoissonOp: _REJECTION,
-    factor.SvdOp: _ITERATIVE,
 }
 REFUSED.update(_REASONS)

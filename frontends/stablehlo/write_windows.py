@@ -151,7 +151,11 @@ def _pool(op: pooling.PoolOp, w: Writer) -> Sequence[SSAValue]:
     if kind != "mean":
         return [found]
     if op.includes_padding or not any(frames.padding):
-        count = w.like(float(frames.kernel[0] * frames.kernel[1]), found)
+        size = frames.kernel[0] * frames.kernel[1]
+        if not size & (size - 1):
+            # as the importer has it
+            return [w.op("multiply", [found, w.like(1 / size, found)], found.type)]
+        count = w.like(float(size), found)
     else:
         ones = reduced(w.full(1.0, (1, 1, *shape_of(x)[2:]), element))
         count = w.expand(ones, shape_of(found))

@@ -76,6 +76,49 @@ def test_gradients_that_xla_executes_are_those_of_compiled_programs(dtype: str) 
         np.testing.assert_allclose(other, mine, rtol=tolerance, atol=tolerance)
 
 
+def eigenvalues(a: Any) -> Any:
+    values, vectors = np.linalg.eigh(a)
+    return (values * np.arange(1, 5)).sum() + (vectors[..., 0] ** 4).sum()
+
+
+def singular_values(a: Any) -> Any:
+    u, values, vt = np.linalg.svd(a, full_matrices=False)
+    return (values**2).sum() + (u[..., 0] ** 4).sum() + (vt[..., 0, :] ** 4).sum()
+
+
+def tails(a: Any) -> Any:
+    return (np.log(rlx.special.erfcx(3 * a)) + rlx.special.ndtri(rlx.nn.sigmoid(a))).sum()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("function", [eigenvalues, singular_values, tails])
+def test_functions_that_stablehlo_lacks_have_values_and_gradients(function: Any, dtype: str) -> None:
+    shape = (3, 4, 4) if function is eigenvalues else (2, 5, 4)
+    a = np.random.default_rng(1).standard_normal(shape).astype(dtype)
+    gradient = rlx.value_and_grad(function)
+    own = rlx.compile(gradient)(a)
+    found = jax.jit(rlx.to_jax(gradient, run="xla"))(a)
+    tolerance = 1e-10 if dtype == "float64" else 2e-3
+    for mine, other in zip(own, found, strict=True):
+        np.testing.assert_allclose(other, mine, rtol=tolerance, atol=tolerance)
+
+
+def test_factorisations_of_matrices_that_are_not_finite_are_nan() -> None:
+    a = np.array([[[1.0, np.nan], [np.nan, 1.0]], [[1.0, 0.0], [0.0, 2.0]]])
+    for of in (eigenvalues_of, singular_values_of):
+        found = np.asarray(jax.jit(rlx.to_jax(of, run="xla"))(a))
+        assert np.isnan(found[0]).all()
+        assert np.allclose(np.sort(found[1]), [1.0, 2.0])
+
+
+def eigenvalues_of(a: Any) -> Any:
+    return np.linalg.eigh(a)[0]
+
+
+def singular_values_of(a: Any) -> Any:
+    return np.linalg.svd(a, full_matrices=False)[1]
+
+
 def test_jax_reads_the_text_and_the_artifact() -> None:
     args = example("float32")
     text = rlx.to_stablehlo(rlx.grad(block), *args)
