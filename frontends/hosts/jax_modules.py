@@ -29,6 +29,11 @@ def find_lapack() -> None:
     lapack.prepare_lapack_call("syevd_ffi", np.dtype(np.float32))
 
 
+def is_saved(policy: Any) -> bool:
+    """Whether what a policy of `jax.checkpoint` returns for an operation says that its results are kept."""
+    return policy is True or type(policy).__name__ == "SaveableType"
+
+
 def varying(aval: Any) -> frozenset[Any]:
     """Return the axes of a mesh that a value varies over in `shard_map`; empty elsewhere."""
     found = getattr(aval, "vma", None)

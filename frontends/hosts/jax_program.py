@@ -20,9 +20,10 @@ from typing import Any
 import jax
 import numpy as np
 from jax.core import ShapedArray
-from jax.extend.core import Primitive
+from jax.extend.core import Literal, Primitive
 from jax.extend.mlir.dialects import func
 from jax.interpreters import ad, batching, mlir
+from jax.interpreters import partial_eval as pe
 
 import xdsl_rlx.derivatives as on_graphs
 from xdsl_rlx.builder import GraphModule
@@ -31,7 +32,7 @@ from xdsl_rlx.dialects.constants import NAMED
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of, shape_of
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.frontends.hosts.jax_ffi import Target, target
-from xdsl_rlx.frontends.hosts.jax_modules import find_lapack, varying
+from xdsl_rlx.frontends.hosts.jax_modules import find_lapack, is_saved, varying
 from xdsl_rlx.frontends.hosts.split_function import INPUT, OUTPUT, SplitFunction
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.stablehlo.write import stablehlo_text
@@ -87,6 +88,9 @@ class JaxProgram:
         """The results that have tangents."""
         self._splits: dict[tuple[int, ...], Split] = {}
         self._batches: dict[tuple[Flags, int], JaxProgram] = {}
+        self._pushed: dict[tuple[int, ...], JaxProgram] = {}
+        self.origin: tuple[JaxProgram, tuple[int, ...]] | None = None
+        """For a program of results and tangents, that of the results, and the inputs that have tangents."""
         self._targets: dict[bool, tuple[Target, list[int]]] = {}
 
     def __repr__(self) -> str:
@@ -163,6 +167,16 @@ class JaxProgram:
         names = [self.inputs[n].name for n in wanted]
         graph = on_graphs.jvp(self.graph, names)
         return self._derived(on_graphs.select_outputs(graph, [len(self.types) + n for n in self.floats]))
+
+    def pushed(self, wanted: tuple[int, ...]) -> JaxProgram:
+        """The program of the results and of the tangents of the float ones, in one."""
+        with _making:
+            if wanted not in self._pushed:
+                graph = on_graphs.jvp(self.graph, [self.inputs[n].name for n in wanted])
+                kept = [*range(len(self.types)), *(len(self.types) + n for n in self.floats)]
+                found = self._pushed[wanted] = self._derived(on_graphs.select_outputs(graph, kept))
+                found.origin = self, wanted
+            return self._pushed[wanted]
 
     def batched(self, flags: Flags, size: int) -> JaxProgram:
         """The program for a batch of examples in those of the operands."""
@@ -344,19 +358,17 @@ mlir.register_lowering(linear_p, _lower_linear)
 def _differentiate(
     primals: Sequence[Any], tangents: Sequence[Any], program: JaxProgram, run: Run
 ) -> tuple[list[Any], list[Any]]:
-    """The rule of JVP: a program with residuals, and a linear function of these and tangents."""
+    """
+    The rule of JVP: one program of results and tangents.
+
+    Where JAX evaluates only the results, for reverse mode, `_evaluate_partly` takes it apart.
+    """
     wanted = tuple(n for n, x in enumerate(tangents) if type(x) is not ad.Zero and program.is_float(n))
     if not wanted or not program.floats:
         results = call_p.bind(*primals, program=program, run=run)
         return results, [ad.Zero(jax.typeof(x).to_tangent_aval()) for x in results]
-    split = program.split(wanted)
-    found = call_p.bind(*primals, program=split.forward, run=run)
-    results = found[: len(program.types)]
-    along = iter(
-        linear_p.bind(
-            *split.read(primals, found), *primals, *(tangents[n] for n in wanted), linear=split.linear, run=run
-        )
-    )
+    found = call_p.bind(*primals, *(tangents[n] for n in wanted), program=program.pushed(wanted), run=run)
+    results, along = found[: len(program.types)], iter(found[len(program.types) :])
     floats = set(program.floats)
     return results, [
         next(along) if n in floats else ad.Zero(jax.typeof(x).to_tangent_aval()) for n, x in enumerate(results)
@@ -364,6 +376,48 @@ def _differentiate(
 
 
 ad.primitive_jvps[call_p] = _differentiate
+
+
+def _evaluate_partly(trace: Any, *tracers: Any, program: JaxProgram, run: Run) -> Any:
+    """
+    Results where they are known and their tangents are not: a program with residuals, and a linear function of these.
+    """
+    given = [x.pval.get_known() for x in tracers]
+    if program.origin is None or all(x is not None for x in given):
+        return trace.default_process_primitive(call_p, tracers, {"program": program, "run": run})
+    first, wanted = program.origin
+    primals, count = given[: len(first.inputs)], len(first.types)
+    if any(x is None for x in primals):
+        return trace.default_process_primitive(call_p, tracers, {"program": program, "run": run})
+    split = first.split(wanted)
+    found = call_p.bind(*primals, program=split.forward, run=run)
+    operands = [*split.read(primals, found), *primals, *tracers[len(primals) :]]
+    along = trace.default_process_primitive(linear_p, operands, {"linear": split.linear, "run": run})
+    return [*found[:count], *along]
+
+
+pe.custom_partial_eval_rules[call_p] = _evaluate_partly
+
+
+def _evaluate_partly_staged(policy: Any, unknown: Sequence[bool], staged: Sequence[bool], eqn: Any) -> Any:
+    """The same under `jax.checkpoint`: the results now, and both once more, from the operands, in the backward pass."""
+    program: JaxProgram = eqn.params["program"]
+    outputs = len(eqn.outvars)
+    missing = [x for x, there in zip(eqn.invars, staged, strict=True) if not there and not isinstance(x, Literal)]
+    if not any(unknown):
+        if is_saved(policy(call_p, *[x.aval for x in eqn.invars], **eqn.params)):
+            return eqn, None, [False] * outputs, [False] * outputs, []
+        return eqn, eqn, [False] * outputs, [True] * outputs, missing
+    if program.origin is None or any(unknown[: len(program.origin[0].inputs)]):
+        return None, eqn, [True] * outputs, [True] * outputs, missing
+    first, count = program.origin[0], len(program.origin[0].types)
+    known = eqn.replace(
+        invars=eqn.invars[: len(first.inputs)], outvars=eqn.outvars[:count], params={**eqn.params, "program": first}
+    )
+    return known, eqn, [n >= count for n in range(outputs)], [True] * outputs, missing
+
+
+pe.partial_eval_jaxpr_custom_rules[call_p] = _evaluate_partly_staged
 
 
 def _differentiate_linear(
@@ -409,6 +463,12 @@ def _front(operands: Sequence[Any], axes: Sequence[Any], every: Sequence[bool]) 
 
 def _batch_call(operands: Sequence[Any], axes: Sequence[Any], program: JaxProgram, run: Run) -> Any:
     given, flags, size = _front(operands, axes, [False] * len(operands))
+    if program.origin is not None and not any(flags[: len(program.origin[0].inputs)]):
+        # as in jax.jacfwd: the results have no axis of examples
+        first, wanted = program.origin
+        results = call_p.bind(*given[: len(first.inputs)], program=first, run=run)
+        along = call_p.bind(*given, program=first.tangents(wanted).batched(flags, size), run=run)
+        return [*results, *along], [None] * len(results) + [0] * len(along)
     results = call_p.bind(*given, program=program.batched(flags, size), run=run)
     return results, [0] * len(results)
 

@@ -89,8 +89,8 @@ def _check_constants(module: Module) -> None:
             for value in op.attributes.values():
                 if isinstance(value, np.ndarray) and (found := _misread(value)) is not None:
                     raise PassFailedException(
-                        f"{op.name} in @{function.name}: the constant {found!r} is the bits of an infinity or a NaN: "
-                        f"{CURE}"
+                        f"{op.name} in @{function.name}, at {op.location}: the constant {found!r} is the bits of an "
+                        f"infinity or a NaN: {CURE}"
                     )
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.frontends.shared.errors import FrontendError
+from xdsl_rlx.frontends.shared.needed import check_jax
 from xdsl_rlx.frontends.stablehlo.attributes import attribute_of, dense_of, filled, numpy_type, type_of
-from xdsl_rlx.frontends.stablehlo.tree import OUTSIDE, Attribute, Block, Function, Module, Op, Type
+from xdsl_rlx.frontends.stablehlo.tree import OUTSIDE, WHOLE, Attribute, Block, Function, Module, Op, Type
 
 PORTABLE = b"ML\xefR\rStableHLO_v"
 """The first bytes of a portable artifact, which other versions of StableHLO read."""
@@ -34,12 +35,18 @@ def is_installed() -> bool:
 def read(source: str | bytes) -> Module:
     """Return the tree of a text, of bytecode or of a portable artifact; FrontendError if it is none of these."""
     ir: Any = import_module("jaxlib.mlir.ir")
+    check_jax(import_module("jaxlib").__version__)
     context = _context()
     with context:
         try:
             return _Reader().module(_parsed(ir, context, source))
         except ir.MLIRError as error:
-            raise FrontendError(f"from_stablehlo: {_message(error)}") from error
+            message = _message(error)
+            cure = _NEWER if "unregistered operation" in message else WHOLE
+            raise FrontendError(f"from_stablehlo: {message}; {cure}") from error
+
+
+_NEWER = "compute it by other operations, or install a newer JAX if StableHLO has it"
 
 
 def _context() -> Any:

@@ -38,7 +38,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.stablehlo.attributes import attribute_of, filled, numpy_type, type_of
-from xdsl_rlx.frontends.stablehlo.tree import OUTSIDE, Attribute, Block, Function, Module, Op, Type
+from xdsl_rlx.frontends.stablehlo.tree import OUTSIDE, WHOLE, Attribute, Block, Function, Module, Op, Type
 from xdsl_rlx.passes import check_text
 
 _DENSE_FLOATS = re.compile(r"dense<([^<>\"]*0x[0-9A-Fa-f][^<>\"]*)>(\s*:\s*tensor<[^<>]*?(f16|bf16|f32|f64)>)")
@@ -57,7 +57,7 @@ def read(source: str) -> Module:
     try:
         check_text(source)
     except GraphError as error:
-        raise FrontendError(f"from_stablehlo: {str(error).replace('<unknown>:', 'line ')}") from error
+        raise FrontendError(f"from_stablehlo: {str(error).replace('<unknown>:', 'line ')}; {WHOLE}") from error
     context = Context(allow_unregistered=True)
     for dialect in (Builtin, Func):
         context.load_dialect(dialect)
@@ -65,7 +65,7 @@ def read(source: str) -> Module:
     try:
         module = parser.parse_module()
     except (ParseError, VerifyException, ValueError, AssertionError, TypeError, OverflowError, AttributeError) as error:
-        raise FrontendError(f"from_stablehlo: {_message(error)}") from error
+        raise FrontendError(f"from_stablehlo: {_message(error)}; {WHOLE}") from error
     return tree_of(module, parser.lines)
 
 

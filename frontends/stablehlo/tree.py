@@ -94,6 +94,9 @@ class Function:
     results: tuple[Type, ...] = ()
 
 
+WHOLE = "pass the whole text of one module, as `jax.jit(f).lower(..).as_text()` returns it"
+"""The cure for a text that does not parse."""
+
 OUTSIDE = ("sdy.mesh",)
 """Operations beside the functions of a module that say nothing of values."""
 

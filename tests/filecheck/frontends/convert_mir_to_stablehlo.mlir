@@ -104,8 +104,8 @@ func.func @f(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %i: tenso
 
 // Ops that StableHLO has no operation for are errors that say so.
 
-// CHECK: mir.eigh cannot be written as StableHLO: StableHLO has no such factorisation
-func.func @f(%x: tensor<3x3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xf32> {
-  %0, %1 = mir.eigh %x : (tensor<3x3xf32>) -> (tensor<3xf32>, tensor<3x3xf32>)
-  func.return %0 : tensor<3xf32>
+// CHECK: mir.rng_poisson cannot be written as StableHLO: it draws until a number is accepted
+func.func @f(%k: tensor<2xi64> {mir.name = "k", mir.kind = "input"}, %x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<3xi64> {
+  %0 = mir.rng_poisson %k, %x : (tensor<2xi64>, tensor<3xf32>) -> tensor<3xi64>
+  func.return %0 : tensor<3xi64>
 }
