@@ -31,8 +31,7 @@ in f64, by all arguments that are floats: the gradient, the tangent along a dire
 direction. The largest difference allowed is relative to the largest element of a result, or to 1."""
 
 _DIFFERENT = """\
-A difference above 1e-9 is allowed where JAX itself is not more exact in f64: its constants or its tolerances are those
-of f32, or a program converts to f32 in between."""
+The limit is 1e-9. Where a larger difference is allowed, the table says so."""
 
 
 def programs() -> list[Any]:
