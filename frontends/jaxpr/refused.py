@@ -60,7 +60,7 @@ ROWS.refuse(
     "triton_kernel_call",
 )
 ROWS.refuse(
-    "it is a product of matrices in quantised formats; rlx.dequant_matmul has others",
+    "it is a matmul in quantised formats; rlx.dequant_matmul has others",
     "scaled_dot",
     "scaled_matmul_wrapper",
 )
