@@ -133,7 +133,7 @@ for _name, _f, _low, _high in (
     ("erf_inv", lax.erf_inv, -0.9, 0.9),
     ("lgamma", lax.lgamma, 0.5, 3.0),
 ):
-    unary(_name, _f, _low, _high, special=False, tolerance=5e-2, slack=1e-8)
+    unary(_name, _f, _low, _high, special=False, tolerance=5e-2)
     CASES[f"{_name}, f32"] = Case(_f, (uniform(_low, _high, 9),), 0, 2e-5)
 
 unary("abs", lax.abs, -3.0, 3.0)
@@ -181,13 +181,13 @@ CASES["pow, at zero"] = Case(lax.pow, (f32([0, 0, 1, 2]), f32([1, 2, 0, -1])), 1
 CASES["pow, integers"] = Case(lambda x, n: (lax.pow(x, n), lax.pow(x, jnp.int32(3))), (normal(5), integers(0, 4, 5)), 1)
 CASES["nextafter"] = Case(lax.nextafter, (SPECIAL[:9], normal(9)), 0)
 CASES["complex"] = Case(lambda x, y: lax.complex(x, y) * lax.complex(y, x), (normal(5), normal(5)))
-CASES["igamma"] = Case(lax.igamma, (uniform(0.5, 3, 5), uniform(0.5, 3, 5)), 1, 1e-5, 1e-8)
-CASES["igammac"] = Case(lax.igammac, (uniform(0.5, 3, 5), uniform(0.5, 3, 5)), 1, 1e-5, 1e-8)
+CASES["igamma"] = Case(lax.igamma, (uniform(0.5, 3, 5), uniform(0.5, 3, 5)), 1, 1e-5)
+CASES["igammac"] = Case(lax.igammac, (uniform(0.5, 3, 5), uniform(0.5, 3, 5)), 1, 1e-5)
 CASES["igamma_grad_a"] = Case(lax.igamma_grad_a, (uniform(0.5, 3, 5), uniform(0.5, 3, 5)), 0, 1e-5)
-CASES["polygamma"] = Case(lambda x: lax.polygamma(jnp.full_like(x, 2), x), (uniform(0.5, 3, 5),), 2, 1e-4, 1e-8)
+CASES["polygamma"] = Case(lambda x: lax.polygamma(jnp.full_like(x, 2), x), (uniform(0.5, 3, 5),), 2, 1e-4)
 CASES["zeta"] = Case(lambda q: lax.zeta(jnp.full_like(q, 2.5), q), (uniform(0.5, 3, 5),), 0, 1e-5)
 CASES["regularized_incomplete_beta"] = Case(
-    lambda x: lax.betainc(jnp.full_like(x, 2), jnp.full_like(x, 0.7), x), (uniform(0.1, 0.9, 5),), 2, 1e-5, 1e-8
+    lambda x: lax.betainc(jnp.full_like(x, 2), jnp.full_like(x, 0.7), x), (uniform(0.1, 0.9, 5),), 2, 1e-5
 )
 
 _WHOLE: list[Any] = [

@@ -199,7 +199,7 @@ def convolutions_of_signals(x, w):
     return jsp.signal.convolve(x, w), jsp.signal.correlate(x, w, "same"), jnp.convolve(x, w, "valid")
 
 
-@PROGRAMS.add(draw(64), compared=BOTH, slack=1e-8, tolerance=1e-5, page="jax.scipy.signal")
+@PROGRAMS.add(draw(64), compared=BOTH, tolerance=1e-5, page="jax.scipy.signal")
 def power_spectrum(x):
     _, _, z = jsp.signal.stft(x, nperseg=16)
     return jnp.abs(z) ** 2, jsp.signal.welch(x, nperseg=16)[1]
@@ -216,7 +216,7 @@ def resized_image(x):
     return jax.image.resize(x, (1, 7, 3, 2), "bilinear"), jax.image.resize(x, (1, 8, 8, 2), "nearest")
 
 
-@PROGRAMS.add(np.abs(draw(6)) + 0.3, compared=BOTH, slack=1e-8, tolerance=1e-4, page="jax.scipy.stats")
+@PROGRAMS.add(np.abs(draw(6)) + 0.3, compared=BOTH, tolerance=1e-4, page="jax.scipy.stats")
 def log_densities(x):
     stats = jsp.stats
     return (
@@ -231,7 +231,7 @@ def log_densities(x):
     )
 
 
-@PROGRAMS.add(np.abs(draw(6)) + 0.5, compared=BOTH, slack=1e-8, tolerance=1e-4, page="jax.scipy.special")
+@PROGRAMS.add(np.abs(draw(6)) + 0.5, compared=BOTH, tolerance=1e-4, page="jax.scipy.special")
 def special_functions(x):
     s = jsp.special
     return s.gammaln(x), s.digamma(x), s.erf(x), s.log_ndtr(x), s.xlogy(x, x), s.entr(x), s.i0e(x), s.logit(x / (1 + x))
@@ -295,6 +295,7 @@ def one_hot_cross_entropy(labels, logits):
     return -jnp.mean(jnp.sum(hot * jax.nn.log_softmax(logits), 1)), jax.nn.softmax(logits, where=hot < 1)
 
 
+# jax.nn.dot_product_attention computes its softmax in f32 for f64 inputs. With an f64 softmax, both agree to 3e-15.
 @PROGRAMS.add(
     draw(2, 5, 3, 4),
     draw(2, 5, 1, 4),

@@ -111,7 +111,6 @@ _linen_program(
     _Encoder(),
     np.array([[1, 2, 8], [0, 3, 0]], np.int32),
     np.array([[1, 1, 1], [1, 1, 0]], np.float32),
-    slack=1e-6,
 )
 _linen_program("linen_recurrent", _Recurrent(), draw(2, 5, 3))
 _linen_program("linen_scanned_blocks", _Stack(), draw(2, 4))
@@ -183,7 +182,9 @@ class _NnxLstm(nnx.Module):
 
 _nnx_program("nnx_mlp", _NnxMlp(nnx.Rngs(0)), draw(5, 4), compared=SECOND)
 _nnx_program("nnx_cnn", _NnxCnn(nnx.Rngs(0)), draw(2, 6, 6, 2))
-_nnx_program("nnx_attention", _NnxTwoParts(nnx.Rngs(0)), np.array([[1, 2, 6], [0, 3, 0]], np.int32), slack=1e-7)
+# nnx.Embed keeps the dtype it is built with: results and the tangent, a sum of 48 products, are f32 for f64 parameters.
+# With f64 softmax in jax.nn, JAX's tangent moves by 1.4e-6, and so does ours.
+_nnx_program("nnx_attention", _NnxTwoParts(nnx.Rngs(0)), np.array([[1, 2, 6], [0, 3, 0]], np.int32), slack=1e-5)
 _nnx_program("nnx_group_norm", nnx.GroupNorm(4, num_groups=2, rngs=nnx.Rngs(0)), draw(3, 4))
 _nnx_program("nnx_lstm", _NnxLstm(nnx.Rngs(0)), draw(2, 5, 3))
 
@@ -229,7 +230,7 @@ def _haiku_program(
         return model.apply(params, jr.PRNGKey(1) if keyed else None, *xs)
 
     f.__name__ = name
-    HAIKU.add(params, *inputs, compared=compared, slack=1e-6, tolerance=2e-5, argnums=(0,))(f)
+    HAIKU.add(params, *inputs, compared=compared, tolerance=2e-5, argnums=(0,))(f)
 
 
 def _haiku_lstm(x):

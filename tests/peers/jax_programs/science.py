@@ -293,7 +293,7 @@ def lstm_layer(xs, w, u):
     return lax.scan(cell, (jnp.zeros(3, xs.dtype), jnp.zeros(3, xs.dtype)), xs)[1]
 
 
-@PROGRAMS.add(draw(6, 3), draw(3), draw(3), draw(3), compared=BOTH, slack=1e-8, page="state space models")
+@PROGRAMS.add(draw(6, 3), draw(3), draw(3), draw(3), compared=BOTH, page="state space models")
 def diagonal_state_space(xs, a, b, c):
     decay = jax.nn.sigmoid(a)
 
@@ -304,7 +304,7 @@ def diagonal_state_space(xs, a, b, c):
     return h * c, lax.scan(lambda h, x: (decay * h + b * x, c * h), jnp.zeros_like(a), xs)[1]
 
 
-@PROGRAMS.add(draw(5, 5), compared=BOTH, slack=1e-8, page="optimal transport")
+@PROGRAMS.add(draw(5, 5), compared=BOTH, page="optimal transport")
 def sinkhorn_distance(cost):
     cost = cost**2
 
@@ -354,7 +354,7 @@ def cox_partial_likelihood(risk, times):
     return jnp.sum(risk[order] - lax.cumlogsumexp(risk[order]))
 
 
-@PROGRAMS.add(draw(4, 4), compared=BOTH, slack=1e-8, page="normalising flows")
+@PROGRAMS.add(draw(4, 4), compared=BOTH, page="normalising flows")
 def planar_flow(params):
     def layer(z, p):
         w, u, b = p[:2], p[2:], p[0]
@@ -433,7 +433,7 @@ def mandelbrot_counts(re, im):
     return lax.scan(step, jnp.zeros_like(c), None, length=12)[1].sum(0)
 
 
-@PROGRAMS.add(draw(4, 3), draw(4), compared=BOTH, slack=1e-8, page="meta-learning")
+@PROGRAMS.add(draw(4, 3), draw(4), compared=BOTH, page="meta-learning")
 def model_agnostic_meta_learning(x, y):
     def loss(w, x, y):
         return jnp.mean((jnp.tanh(x @ w) - y) ** 2)
@@ -449,7 +449,6 @@ def model_agnostic_meta_learning(x, y):
     [(draw(1, 8), draw(8)), (draw(8, 1), draw(1))],
     np.linspace(0, 1, 5, dtype=np.float32),
     compared=BOTH,
-    slack=1e-8,
     page="physics-informed networks",
 )
 def poisson_residual(params, xs):
