@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl_rlx import debug
+from xdsl_rlx.frontends.jaxpr import direct_solves
 from xdsl_rlx.frontends.jaxpr.custom_rules import with_rules
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
 from xdsl_rlx.frontends.shared.values import is_constant, traced
@@ -79,6 +80,10 @@ def _custom_linear_solve(c: Call, *operands: Any) -> Any:
         captured[name] = operands[start : start + count]
         start += count
     b = tuple(traced(x) for x in operands[start:])
+    if direct_solves.by_factors(jaxprs.solve) and (product := direct_solves.product(jaxprs.matvec)) is not None:
+        (matrix,) = captured["matvec"]
+        if direct_solves.factors_of(captured["solve"][0], matrix):
+            return product.solve(matrix, b[0])
 
     def run(name: str, xs: Any) -> Any:
         return tuple(c.walk.run(getattr(jaxprs, name), [*captured[name], *xs]))
