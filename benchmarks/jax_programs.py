@@ -3,7 +3,7 @@
 The programs are the corpus of `tests/peers/jax_programs`, in f32. `--batch N` maps each over N sets of its
 floating-point arguments with `jax.vmap`, because the corpus' own sizes are small: there, most of a call is its
 overhead. `--workloads` takes the workloads of `workloads.py`, which have the sizes of applications, written in JAX,
-and adds the same workload by hand, as a graph of this package.
+and adds the same workload by hand: as a function of the same trees that is written with this package.
 
 Each side gets the arguments that it likes best: arrays of JAX, or of NumPy. Results that are not a number are summed
 for the gradient. Calls take turns in one process; the number is the least of the turns.
@@ -57,7 +57,7 @@ class Case:
     argnums: tuple[int, ...]
     """Arguments that the gradient is by; none if there is no gradient."""
     by_hand: Callable[[int], Callable[[], Any]] | None = None
-    """Makes a call of the same gradient as a graph of this package."""
+    """Makes a call of the same gradient of the same trees, written with this package."""
 
 
 def _setup(threads: int) -> None:
@@ -157,7 +157,7 @@ def ours(case: Case, kind: str, threads: int) -> Callable[[], Any]:
 
 def workloads(only: str) -> Iterator[Case]:
     """The workloads of `workloads.py` whose step is a gradient."""
-    from ops import JaxOps
+    from ops import JaxOps, RlxOps
     from workload import Step
     from workloads import WORKLOADS
 
@@ -169,12 +169,15 @@ def workloads(only: str) -> Iterator[Case]:
             def f(params: Any, rest: Any, work: Any = work) -> Any:
                 return work.loss(JaxOps(), {**params, **rest})
 
-            def by_hand(threads: int, work: Any = work) -> Callable[[], Any]:
-                from worker import Rlx
+            def by_hand(threads: int, work: Any = work, params: Any = params, rest: Any = rest) -> Callable[[], Any]:
+                import xdsl_rlx as rlx
 
-                runner = Rlx(work, threads)
-                runner.prepare()
-                return runner.step
+                def loss(params: Any, rest: Any) -> Any:
+                    graph = next(iter(params.values())).b
+                    return work.loss(RlxOps(graph), {**params, **rest})
+
+                run = rlx.compile(rlx.value_and_grad(loss), threads=threads)
+                return lambda: run(params, rest)
 
             yield Case(name, f, (params, rest), (0,), by_hand)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.mir.elementwise import AddOp, DivOp, ExpOp, LogOp, MulOp, SubOp
+from xdsl_rlx.dialects.mir.elementwise import AddOp, DivOp, ExpOp, LogOp, MaxOp, MulOp, SubOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.norm import (
     AffineNormOp,
@@ -164,9 +164,9 @@ def layer_norm_decompose(op: LayerNormOp, b: MirBuilder) -> Sequence[Value]:
 @RAISE.rule(LayerNormOp, MulOp, DivOp, among=(ReduceMeanOp, ReduceSumOp))
 def layer_norm_raise(op: MulOp | DivOp) -> Raised | None:
     """The differences from the mean over the root of their mean square; an offset is taken in later."""
-    for found in _over_root_of_mean(op):
-        centred, squared = _centred(found.of), square(found.squares)
-        if centred is None or squared is None or _centred(squared) != centred:
+    for found in _over_root(op):
+        centred = _centred(found.of)
+        if centred is None or centred not in (_variance(found.mean), _variance_by_moments(found.mean)):
             continue
         if (x := centred.operand).type == op.result.type and centred.axis == found.axis:
             return found.raised(LayerNormOp, x)
@@ -180,12 +180,34 @@ def _centred(x: Term) -> AlongOneAxis | None:
     return middle if middle is not None and found[0] == term(middle.operand) else None
 
 
+def _variance(x: Term) -> AlongOneAxis | None:
+    """The value whose variance along an axis another one is: the mean of its squared differences from the mean."""
+    found = mean(x)
+    differences = None if found is None else square(term(found.operand))
+    centred = None if differences is None else _centred(differences)
+    return centred if found is not None and centred is not None and centred.axis == found.axis else None
+
+
+def _variance_by_moments(x: Term) -> AlongOneAxis | None:
+    """The same as the mean of squares less the square of the mean, which is kept from being negative or not."""
+    for one, other in either_way(x, MaxOp):
+        if number(one) == 0:
+            return _variance_by_moments(other)
+    if not (found := parts(x, SubOp)):
+        return None
+    of_squares, middle = mean(found[0]), square(found[1])
+    of_values = None if middle is None else mean(middle)
+    if of_squares is None or of_values is None or of_squares.axis != of_values.axis:
+        return None
+    base = square(term(of_squares.operand))
+    return of_values if base is not None and same(base, term(of_values.operand)) else None
+
+
 class _OverRoot(NamedTuple):
-    """`of / sqrt(mean squares + eps)`, times a gain per feature or not. All but the gain are of full shape, and `of` is
-    in its own loops."""
+    """`of / sqrt(mean + eps)`, times a gain per feature or not. `of` is of full shape and in its own loops."""
 
     of: Term
-    squares: Term
+    mean: Term
     axis: int
     eps: float
     gain: SSAValue | None
@@ -201,20 +223,20 @@ class _OverRoot(NamedTuple):
         return Raised((x,) if self.gain is None else (x, self.gain), build)
 
 
-def _over_root_of_mean(op: MulOp | DivOp) -> Iterator[_OverRoot]:
-    """What a value may be over which root."""
+def _over_root(op: MulOp | DivOp) -> Iterator[_OverRoot]:
+    """What a value may be over which root, of a mean along which axis."""
     shape, element = shape_of(op.result), element_of(op.result)
     for x, rooted, gains in _with_gains(term(op.result)):
         if x.value.type != op.result.type or bare(x) != term(bare(x).value):
             continue
         sums = [(a, n) for a, b in either_way(rooted, AddOp) if (n := number(b)) is not None and 0 <= n < inf]
-        for squared, eps in sums or [(rooted, 0.0)]:
-            found = mean(squared)
+        for inner, eps in sums or [(rooted, 0.0)]:
+            found = mean(inner) or _variance_by_moments(inner)
             if found is None or shape_of(found.operand) != shape:
                 continue
             gain = [_per_feature(vector, shape, found.axis) for vector in gains]
             if None not in gain:
-                yield _OverRoot(x, term(found.operand), found.axis, shortest(eps, element), *(gain or [None]))
+                yield _OverRoot(x, inner, found.axis, shortest(eps, element), *(gain or [None]))
 
 
 def _with_gains(y: Term) -> Iterator[tuple[Term, Term, list[Term]]]:
@@ -286,8 +308,10 @@ def rms_norm_decompose(op: RmsNormOp, b: MirBuilder) -> Sequence[Value]:
 @RAISE.rule(RmsNormOp, MulOp, DivOp, among=(ReduceMeanOp, ReduceSumOp))
 def rms_norm_raise(op: MulOp | DivOp) -> Raised | None:
     """A value over the root of its mean square; an offset is taken in later."""
-    for found in _over_root_of_mean(op):
-        if (base := square(found.squares)) is not None and same(base, found.of):
+    for found in _over_root(op):
+        squares = mean(found.mean)
+        base = None if squares is None else square(term(squares.operand))
+        if base is not None and same(base, found.of):
             return found.raised(RmsNormOp, found.of.value)
     return None
 

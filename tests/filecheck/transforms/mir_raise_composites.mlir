@@ -592,3 +592,57 @@ func.func @in_a_body(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %
   }
   func.return %0 : tensor<4x3xf32>
 }
+
+// -----
+
+// A variance as the mean of squares less the square of the mean.
+// CHECK-LABEL: func.func @variance_by_moments(
+// CHECK: %y = mir.layer_norm %x, %{{.*}}, %{{.*}} axis 1 eps 1.000000e-05
+// CHECK-NEXT: func.return %y : tensor<4x6xf32>
+func.func @variance_by_moments(%x: tensor<4x6xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<4x6xf32> {
+  %n = mir.constant dense<6.0> : tensor<f32>
+  %zero = mir.constant dense<0.0> : tensor<f32>
+  %eps = mir.constant dense<1.0e-5> : tensor<f32>
+  %s = mir.reduce_sum %x axes [1] : (tensor<4x6xf32>) -> tensor<4xf32>
+  %s1 = mir.reshape %s : tensor<4xf32> to tensor<4x1xf32>
+  %m = mir.div %s1, %n : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %xx = mir.mul %x, %x : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %t = mir.reduce_sum %xx axes [1] : (tensor<4x6xf32>) -> tensor<4xf32>
+  %t1 = mir.reshape %t : tensor<4xf32> to tensor<4x1xf32>
+  %q = mir.div %t1, %n : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %mm = mir.mul %m, %m : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %d = mir.sub %q, %mm : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %v = mir.max %zero, %d : (tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %c = mir.sub %x, %m : (tensor<4x6xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>
+  %e = mir.add %v, %eps : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %r = mir.rsqrt %e : tensor<4x1xf32>
+  %y = mir.mul %c, %r : (tensor<4x6xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>
+  func.return %y : tensor<4x6xf32>
+}
+
+// -----
+
+// The square of the mean less the mean of squares is another thing.
+// CHECK-LABEL: func.func @square_of_the_mean_less_moment(
+// CHECK-NOT: mir.layer_norm
+// CHECK: func.return %y : tensor<4x6xf32>
+func.func @square_of_the_mean_less_moment(%x: tensor<4x6xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<4x6xf32> {
+  %n = mir.constant dense<6.0> : tensor<f32>
+  %zero = mir.constant dense<0.0> : tensor<f32>
+  %eps = mir.constant dense<1.0e-5> : tensor<f32>
+  %s = mir.reduce_sum %x axes [1] : (tensor<4x6xf32>) -> tensor<4xf32>
+  %s1 = mir.reshape %s : tensor<4xf32> to tensor<4x1xf32>
+  %m = mir.div %s1, %n : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %xx = mir.mul %x, %x : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %t = mir.reduce_sum %xx axes [1] : (tensor<4x6xf32>) -> tensor<4xf32>
+  %t1 = mir.reshape %t : tensor<4xf32> to tensor<4x1xf32>
+  %q = mir.div %t1, %n : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %mm = mir.mul %m, %m : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %d = mir.sub %mm, %q : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %v = mir.max %zero, %d : (tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %c = mir.sub %x, %m : (tensor<4x6xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>
+  %e = mir.add %v, %eps : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %r = mir.rsqrt %e : tensor<4x1xf32>
+  %y = mir.mul %c, %r : (tensor<4x6xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>
+  func.return %y : tensor<4x6xf32>
+}
