@@ -11,6 +11,7 @@ from typing import Any
 from xdsl_rlx import debug
 from xdsl_rlx.frontends.jaxpr import direct_solves
 from xdsl_rlx.frontends.jaxpr.custom_rules import with_rules
+from xdsl_rlx.frontends.jaxpr.rectified import rectified
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
 from xdsl_rlx.frontends.shared.values import is_constant, traced
 from xdsl_rlx.solvers import custom_linear_solve
@@ -42,7 +43,7 @@ def _custom(c: Call, *xs: Any) -> Any:
 
     if all(map(is_constant, xs)):
         return build(*xs)
-    return with_rules(c, xs, build, by_jvp=c.eqn.primitive.name == "custom_jvp_call")
+    return rectified(with_rules(c, xs, build, by_jvp=c.eqn.primitive.name == "custom_jvp_call"))
 
 
 @ROWS.add("debug_print")
