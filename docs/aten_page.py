@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from aten_names import COMPOSITES, CORE, DECOMPOSED, VERSION
 
-from xdsl_rlx.frontends.aten.rows import Row, Status
 from xdsl_rlx.frontends.aten.table import ROWS
+from xdsl_rlx.frontends.shared.rows import Row, Status
 
 _ABOUT = f"""\
 `rlx.from_torch` and `torch.compile(model, backend="xdsl_rlx")` read graphs of PyTorch's ATen operators. Each operator

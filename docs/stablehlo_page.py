@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl_rlx.frontends.aten.rows import Status
+from xdsl_rlx.frontends.shared.rows import Status
 from xdsl_rlx.frontends.stablehlo.custom_calls import TARGETS
 from xdsl_rlx.frontends.stablehlo.rows import Row
 from xdsl_rlx.frontends.stablehlo.table import ROWS

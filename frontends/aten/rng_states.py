@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from xdsl_rlx.frontends.aten.rows import Call, Row
+from xdsl_rlx.frontends.aten.rows import Call
 from xdsl_rlx.frontends.aten.values import dtype_of, is_tensor
+from xdsl_rlx.frontends.shared.rows import Row
 
 _PLACES = {"run_and_save_rng_state": 0, "run_with_rng_state": 1}
 """Which argument of each wrapper is the operator."""

@@ -2,68 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, TypeVar
+
+from xdsl_rlx.frontends.shared.rows import Row, Status, Table
 
 BuildT = TypeVar("BuildT", bound=Callable[..., Any])
 
 
-class Status(Enum):
-    """How an operator is translated."""
-
-    EXACT = "exact"
-    """Into one operation of mir, or two."""
-    COMPOSITE = "composite"
-    """Into several operations."""
-    REFUSED = "refused"
-    """Not at all, for a reason."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """How one ATen operator is translated: `build(call, *arguments)` returns its results."""
-
-    name: str
-    build: Callable[..., Any] | None
-    status: Status
-    reason: str = ""
-
-
-class Rows:
+class Rows(Table[Row]):
     """Rows by the full name of the operator, such as `aten.add.Tensor`."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, Row] = {}
 
     def add(self, *names: str, composite: bool = False, namespace: str = "aten") -> Callable[[BuildT], BuildT]:
         """Decorator that adds a row for each of these operators, which take the same arguments."""
-        status = Status.COMPOSITE if composite else Status.EXACT
-
-        def decorate(build: BuildT) -> BuildT:
-            for name in names:
-                self._insert(Row(f"{namespace}.{name}", build, status))
-            return build
-
-        return decorate
+        return self.by(names, lambda name, build: Row(f"{namespace}.{name}", build, Status.of(composite)))
 
     def refuse(self, reason: str, *names: str) -> None:
         """Add rows for operators that are not translated, and say why."""
-        for name in names:
-            self._insert(Row(f"aten.{name}", None, Status.REFUSED, reason))
-
-    def _insert(self, row: Row) -> None:
-        assert row.name not in self._rows, f"two rows for {row.name}"
-        self._rows[row.name] = row
-
-    def get(self, name: str) -> Row | None:
-        """The row of an operator, if there is one."""
-        return self._rows.get(name)
-
-    def all(self) -> Sequence[Row]:
-        """All rows, by name."""
-        return [self._rows[name] for name in sorted(self._rows)]
+        self.insert(Row(f"aten.{name}", None, Status.REFUSED, reason) for name in names)
 
 
 ROWS = Rows()

@@ -20,9 +20,10 @@ from xdsl_rlx import random
 from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.frontends.aten import rng_states
-from xdsl_rlx.frontends.aten.rows import ROWS, Call, Status
+from xdsl_rlx.frontends.aten.rows import ROWS, Call
 from xdsl_rlx.frontends.aten.values import cast, dtype_of, is_tensor, numpy_dtype
 from xdsl_rlx.frontends.shared.errors import FrontendError, Missing
+from xdsl_rlx.frontends.shared.rows import Status
 from xdsl_rlx.tracing import builder_of
 
 DTYPES = {

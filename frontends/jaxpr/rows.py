@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-from xdsl_rlx.frontends.aten.rows import Status
 from xdsl_rlx.frontends.jaxpr.types import stored_dtype, stored_shape
+from xdsl_rlx.frontends.shared import rows as shared
+from xdsl_rlx.frontends.shared.rows import Status
 
 BuildT = TypeVar("BuildT", bound=Callable[..., Any])
 
@@ -87,13 +88,9 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(shared.Row):
     """How one primitive is translated: `build(call, *operands)` returns its result, or a sequence of several."""
 
-    name: str
-    build: Callable[..., Any] | None
-    status: Status
-    reason: str = ""
     why_not: Callable[[Any], str | None] | None = None
     """Why an equation is not translated, by its parameters; None if it is."""
     definition: Callable[[Any], Callable[..., Any]] | None = None
@@ -108,24 +105,14 @@ def _defined(c: Call, *xs: Any) -> Any:
     return c.walk.defined(c, xs)
 
 
-class Rows:
+class Rows(shared.Table[Row]):
     """Rows by the name of the primitive."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, Row] = {}
 
     def add(
         self, *names: str, composite: bool = False, why_not: Callable[[Any], str | None] | None = None
     ) -> Callable[[BuildT], BuildT]:
         """Decorator that adds a row for each of these primitives."""
-        status = Status.COMPOSITE if composite else Status.EXACT
-
-        def decorate(build: BuildT) -> BuildT:
-            for name in names:
-                self._insert(Row(name, build, status, "", why_not))
-            return build
-
-        return decorate
+        return self.by(names, lambda name, build: Row(name, build, Status.of(composite), why_not=why_not))
 
     def define(
         self,
@@ -134,39 +121,15 @@ class Rows:
         differentiable: Callable[[Any], Sequence[int] | None] = lambda _: None,
     ) -> Callable[[BuildT], BuildT]:
         """Decorator that adds a row for each primitive, by a function that returns what an equation stands for."""
-
-        def decorate(definition: BuildT) -> BuildT:
-            for name in names:
-                self._insert(
-                    Row(
-                        name,
-                        _defined,
-                        Status.COMPOSITE,
-                        definition=definition,
-                        by_jvp=by_jvp,
-                        differentiable=differentiable,
-                    )
-                )
-            return definition
-
-        return decorate
+        options: dict[str, Any] = {"by_jvp": by_jvp, "differentiable": differentiable}
+        return self.by(
+            names,
+            lambda name, definition: Row(name, _defined, Status.COMPOSITE, definition=definition, **options),
+        )
 
     def refuse(self, reason: str, *names: str) -> None:
         """Add rows for primitives that are not translated, and say why."""
-        for name in names:
-            self._insert(Row(name, None, Status.REFUSED, reason))
-
-    def _insert(self, row: Row) -> None:
-        assert row.name not in self._rows, f"two rows for {row.name}"
-        self._rows[row.name] = row
-
-    def get(self, name: str) -> Row | None:
-        """The row of a primitive, if there is one."""
-        return self._rows.get(name)
-
-    def all(self) -> Sequence[Row]:
-        """All rows, by name."""
-        return [self._rows[name] for name in sorted(self._rows)]
+        self.insert(Row(name, None, Status.REFUSED, reason) for name in names)
 
 
 ROWS = Rows()

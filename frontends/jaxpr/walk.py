@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.builder import Graph
-from xdsl_rlx.frontends.aten.rows import Status
 from xdsl_rlx.frontends.jaxpr import lowered, private
 from xdsl_rlx.frontends.jaxpr.custom_rules import types_of, with_rules
 from xdsl_rlx.frontends.jaxpr.rows import ROWS, Call
@@ -29,6 +28,7 @@ from xdsl_rlx.frontends.jaxpr.types import (
     unsupported,
 )
 from xdsl_rlx.frontends.shared.errors import FrontendError, Missing, missing_ops
+from xdsl_rlx.frontends.shared.rows import Status
 from xdsl_rlx.frontends.shared.values import cast, dtype_of, is_constant, numpy_dtype, traced
 from xdsl_rlx.tracing import builder_of
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol, TypeVar
 
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.frontends.aten.rows import Status
+from xdsl_rlx.frontends.shared import rows as shared
+from xdsl_rlx.frontends.shared.rows import Status
 from xdsl_rlx.frontends.stablehlo.tree import Block, Op, Type
 from xdsl_rlx.frontends.stablehlo.types import stored
 
@@ -77,50 +78,23 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(shared.Row):
     """How one operation is translated: `build(call, *operands)` returns its result, or a sequence of several."""
 
-    name: str
-    build: Callable[..., Any] | None
-    status: Status
-    reason: str = ""
     folds: bool = False
     """Whether `build` computes with NumPy where all operands are constants."""
 
 
-class Rows:
+class Rows(shared.Table[Row]):
     """Rows by the name of the operation; names without a dialect are of `stablehlo`."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, Row] = {}
 
     def add(self, *names: str, composite: bool = False, folds: bool = False) -> Callable[[BuildT], BuildT]:
         """Decorator that adds a row for each of these operations."""
-        status = Status.COMPOSITE if composite else Status.EXACT
-
-        def decorate(build: BuildT) -> BuildT:
-            for name in names:
-                self._insert(Row(_full(name), build, status, "", folds))
-            return build
-
-        return decorate
+        return self.by(names, lambda name, build: Row(_full(name), build, Status.of(composite), folds=folds))
 
     def refuse(self, reason: str, *names: str) -> None:
         """Add rows for operations that are not translated, and say why."""
-        for name in names:
-            self._insert(Row(_full(name), None, Status.REFUSED, reason))
-
-    def _insert(self, row: Row) -> None:
-        assert row.name not in self._rows, f"two rows for {row.name}"
-        self._rows[row.name] = row
-
-    def get(self, name: str) -> Row | None:
-        """The row of an operation, if there is one."""
-        return self._rows.get(name)
-
-    def all(self) -> Sequence[Row]:
-        """All rows, by name."""
-        return [self._rows[name] for name in sorted(self._rows)]
+        self.insert(Row(_full(name), None, Status.REFUSED, reason) for name in names)
 
 
 def _full(name: str) -> str:

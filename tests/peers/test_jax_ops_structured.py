@@ -13,9 +13,9 @@ from peers import jax_ops
 from peers.jax_ops_structured import CASES
 from peers.test_jax_ops import run
 
-from xdsl_rlx.frontends.aten.rows import Status
 from xdsl_rlx.frontends.jaxpr import lowered, walk
 from xdsl_rlx.frontends.jaxpr.table import ROWS
+from xdsl_rlx.frontends.shared.rows import Status
 
 OUT_OF_REACH = {
     "broadcast_to",
