@@ -47,22 +47,25 @@ def _gather_samples() -> list[Sample]:
     return rows
 
 
+_SCATTERS = (
+    ("", (6, 3), (6,), 0, 0),
+    ("-matrix", (2, 3, 4), (2, 3), 0, 0),
+    ("-one", (3,), (), 0, 0),
+    ("-columns", (2, 4), (4,), 1, 0),
+    ("-last", (2, 3, 6), (6,), -1, 0),
+    ("-batch", (2, 4, 3), (2, 4), 1, 1),
+    ("-batch-outer", (2, 3, 4, 2), (2, 4), 2, 1),
+    ("-wide", (4, 131), (4,), 0, 0),
+    ("-empty", (2, 0), (2,), 0, 0),
+)
+"""Of samples of scatters: name, shapes of updates and of indices, axis, batch axes."""
+
+
 def _scatter_samples() -> list[Sample]:
     op = index.ScatterAddOp
     pairs = (Operand((4, 2), complex_normal(), "complex"), Operand((4,), integers(0, 5), "i64"))
     rows = [Sample("scatter_add-complex", op, method("scatter_add", 5), pairs, differentiable=(0,))]
-    for suffix, updates, indices, axis, batch in (
-        ("", (6, 3), (6,), 0, 0),
-        ("-matrix", (2, 3, 4), (2, 3), 0, 0),
-        ("-one", (3,), (), 0, 0),
-        ("-columns", (2, 4), (4,), 1, 0),
-        ("-last", (2, 3, 6), (6,), -1, 0),
-        ("-batch", (2, 4, 3), (2, 4), 1, 1),
-        ("-batch-outer", (2, 3, 4, 2), (2, 4), 2, 1),
-        ("-wide", (4, 131), (4,), 0, 0),
-        ("-none", (0, 3), (0,), 0, 0),
-        ("-empty", (2, 0), (2,), 0, 0),
-    ):
+    for suffix, updates, indices, axis, batch in (*_SCATTERS, ("-none", (0, 3), (0,), 0, 0)):
         build = lambda m, x, i, a=axis, d=batch: m.scatter_add(x, i, 5, a, d)  # noqa: E731
         operands = (Operand(updates), Operand(indices, integers(0, 5), "i64"))
         rows.append(Sample(f"scatter_add{suffix}", op, build, operands, differentiable=(0,)))
@@ -81,17 +84,7 @@ def _scatter_samples() -> list[Sample]:
 def _extreme_samples() -> list[Sample]:
     op = index.ScatterMaxOp
     rows: list[Sample] = []
-    for suffix, updates, indices, axis, batch in (
-        ("", (6, 3), (6,), 0, 0),
-        ("-matrix", (2, 3, 4), (2, 3), 0, 0),
-        ("-one", (3,), (), 0, 0),
-        ("-columns", (2, 4), (4,), 1, 0),
-        ("-last", (2, 3, 6), (6,), -1, 0),
-        ("-batch", (2, 4, 3), (2, 4), 1, 1),
-        ("-batch-outer", (2, 3, 4, 2), (2, 4), 2, 1),
-        ("-wide", (4, 131), (4,), 0, 0),
-        ("-empty", (2, 0), (2,), 0, 0),
-    ):
+    for suffix, updates, indices, axis, batch in _SCATTERS:
         # every position has an element: infinity has no slope
         extent = min(2, prod(indices))
         build = lambda m, x, i, n=extent, a=axis, d=batch: m.scatter_max(x, i, n, a, d)  # noqa: E731
