@@ -301,6 +301,10 @@ class ScalarBuilder:
         """As `maximum`, of a reduction in which one zero is as good as the other: in half the time."""
         return self._binary(arith.MaximumfOp, acc, x, _ANY_ZERO) if is_float(acc.type) else self.maximum(acc, x)
 
+    def accumulate_min(self, acc: Scalar, x: Scalar | PlainNumber) -> Scalar:
+        """As `minimum`, of a reduction in which one zero is as good as the other."""
+        return self._binary(arith.MinimumfOp, acc, x, _ANY_ZERO) if is_float(acc.type) else self.minimum(acc, x)
+
     def neg(self, a: Scalar) -> Scalar:
         return self._unary(arith.NegfOp, a) if is_float(a.type) else self.const(0, a.type) - a
 

@@ -56,8 +56,8 @@ def _greatest(type_: Attribute) -> float | int:
 for _op, _reduction in (
     (reduce.ReduceSumOp, Reduction(lambda t: 0, lambda b, acc, x: b.accumulate_add(acc, x), rounds=True)),
     (reduce.ReduceProdOp, Reduction(lambda t: 1, lambda b, acc, x: b.accumulate_mul(acc, x), rounds=True)),
-    (reduce.ReduceMaxOp, Reduction(_least, lambda b, acc, x: b.maximum(acc, x))),
-    (reduce.ReduceMinOp, Reduction(_greatest, lambda b, acc, x: b.minimum(acc, x))),
+    (reduce.ReduceMaxOp, Reduction(_least, lambda b, acc, x: b.accumulate_max(acc, x))),
+    (reduce.ReduceMinOp, Reduction(_greatest, lambda b, acc, x: b.accumulate_min(acc, x))),
 ):
     LOOPS.add(_op, _reduce_loops)
     REDUCTION.add(_op, _reduction)

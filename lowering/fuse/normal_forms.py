@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias, get_args
 
-from xdsl.dialects.builtin import IntegerType, TensorType, f32, f64
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, f32, f64, i32
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp
 from xdsl_rlx.dialects.mir.branch import WhileOp
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvOp, Windows
 from xdsl_rlx.dialects.mir.creation import IotaOp
 from xdsl_rlx.dialects.mir.fake_quantize import StraightThroughOp
-from xdsl_rlx.dialects.mir.index import CumsumOp, ScatterAddOp
+from xdsl_rlx.dialects.mir.index import CumsumOp, ScatterAddOp, TopkOp
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
@@ -30,7 +30,7 @@ from xdsl_rlx.dialects.mir.quant import (
 )
 from xdsl_rlx.dialects.mir.random import DrawOp
 from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceOp
-from xdsl_rlx.dialects.mir.shape import ConcatOp
+from xdsl_rlx.dialects.mir.shape import ConcatOp, TransposeOp
 from xdsl_rlx.dialects.mir.special import SpecialFunctionOp
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of, u8, u32
@@ -123,6 +123,29 @@ for _op in (
 ):
     NORMALIZE.add(_op, _in_f32)
 
+
+def _first_of_the_largest(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+    """
+    The position of the largest element as two reductions, which fuse with what computes the elements: the largest, and
+    the least position of one that equals it. NaN is the largest: then no number equals it, and positions are of NaN.
+    """
+    assert isinstance(op, TopkOp)
+    element = element_of(op.operand)
+    if op.k.value.data != 1 or (op.smallest is not None and isinstance(element, AnyFloat)):
+        return None
+    *rows, extent = shape_of(op.operand)
+    if extent >= 1 << 31:
+        return None
+    x = widened(b, op.operand)
+    best = (b.reduce_max if op.smallest is None else b.reduce_min)(x, [-1], keep_dim=True)
+    found = b.eq(x, best) if not isinstance(element, AnyFloat) else b.or_(b.eq(x, best), b.ne(x, x))
+    positions = b.op(IotaOp, (extent,), 0, i32)
+    first = b.reduce_min(b.where(found, positions, b.constant(extent, "i32")), [-1])
+    return [b.reshape(b.cast(first, "i64"), (*rows, 1))]
+
+
+NORMALIZE.add(TopkOp, _first_of_the_largest)
+
 _SIGNED_IN: dict[Attribute, str] = {u8: "i32", u32: "i64"}
 
 
@@ -171,7 +194,7 @@ def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     if shape_of(op.lhs)[-1] == 1:
         return [b.mul(op.lhs, op.rhs)]
     if type_ in (f32, f64):
-        return None
+        return _by_a_vector(op, b)
     if isinstance(type_, IntegerType):
         lhs, rhs = b.value(op.lhs), b.value(op.rhs)
         left = b.reshape(lhs, (*lhs.shape, 1))
@@ -182,6 +205,42 @@ def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
 
 
 NORMALIZE.add(MatmulOp, _float_matmul)
+
+
+def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
+    """
+    A matrix by a vector as sums along the rows of the matrix: it is read once, as fast as memory gives it, and the sums
+    fuse with what is around them. BLAS takes several times as long for a product that has one row or column.
+
+    Where the sums are along columns in memory, tiles of one row read whole lines: a column becomes a row for them.
+    """
+    lhs, rhs, wanted = b.value(op.lhs), b.value(op.rhs), shape_of(op.result)
+    if wanted[-1] == 1 and wanted[-2] > 1:
+        if _is_transposed(op.lhs):
+            return [b.reshape(_turned(b, rhs) @ _turned(b, lhs), wanted)]
+        return [b.reshape(b.reduce_sum(lhs * _turned(b, rhs), -1), wanted)]
+    if wanted[-2] == 1 and wanted[-1] > 1 and _is_transposed(op.rhs):
+        return [b.reshape(b.reduce_sum(_turned(b, rhs) * lhs, -1), wanted)]
+    return None
+
+
+def _is_transposed(x: SSAValue) -> bool:
+    """Whether the matrices of a value are those of another one, transposed."""
+    owner = x.owner
+    if not isinstance(owner, TransposeOp):
+        return False
+    *lead, row, column = owner.perm_list
+    return [*lead] == [*range(len(lead))] and (row, column) == (len(lead) + 1, len(lead))
+
+
+def _turned(b: MirBuilder, x: Value) -> Value:
+    """The matrices transposed: a row or a column is reshaped, a transpose undone."""
+    if _is_transposed(x.ssa):
+        owner = x.ssa.owner
+        assert isinstance(owner, TransposeOp)
+        return b.value(owner.operand)
+    *lead, rows, columns = x.shape
+    return b.reshape(x, (*lead, columns, rows)) if 1 in (rows, columns) else b.swapaxes(x, -1, -2)
 
 
 def _is_pointwise(at: Windows, kernel: Sequence[int]) -> bool:

@@ -25,6 +25,13 @@ UNROLLED = 64
 """Iterations of a vectorised loop at a time at most: four of the largest vectors, of single precision."""
 
 
+TURNS = 8
+"""Rows that take turns in adding to copies of a few columns: each would wait for what the one before it has stored."""
+
+FEW_COLUMNS = 64
+"""Columns up to which they do. The additions to more of them are under way at once."""
+
+
 @dataclass(frozen=True)
 class Accumulator:
     """
@@ -43,6 +50,8 @@ class Accumulator:
     own: tuple[int, ...] | None
     own_totals: tuple[int, ...] | None
     long: bool
+    turns: int = 1
+    """How many copies of the block there are, of the kernel's own: a row adds to that of its number."""
 
     @property
     def rule(self) -> Reduction:

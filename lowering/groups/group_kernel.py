@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.buffers import Launch
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
 from xdsl_rlx.lowering.groups.accumulators import UNROLLED, Accumulator, narrow_identity
-from xdsl_rlx.lowering.groups.group import UNIT, Group
+from xdsl_rlx.lowering.groups.group import ROW, UNIT, Group
 from xdsl_rlx.lowering.groups.group_arguments import GroupArguments
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
@@ -89,7 +89,8 @@ class GroupKernel(abc.ABC):
             if acc.own_totals is not None:
                 self.totals[op] = self.targets[op] = self.kernel.scratch(MemRefType(acc.wide, acc.own_totals), "totals")
             if acc.own is not None:
-                self.targets[op] = self.kernel.scratch(MemRefType(acc.element, acc.own), "block")
+                shape = acc.own if acc.turns == 1 else (acc.turns, *acc.own)
+                self.targets[op] = self.kernel.scratch(MemRefType(acc.element, shape), "block")
 
     @property
     def visits_elements(self) -> bool:
@@ -247,15 +248,25 @@ class GroupKernel(abc.ABC):
         acc = self.accumulators[op]
         nest.store(acc.start(nest), self.totals[op], self._place_of_total(nest, op, at))
         if acc.long:
-            nest.store(acc.identity(nest), self.targets[op], self._place_in_block(nest, op, at))
+            for place in self._places_in_block(nest, op, at):
+                nest.store(acc.identity(nest), self.targets[op], place)
 
     def flush_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
         """Add the block of a column to its total, and start the next block."""
-        scalars, total_at, place = nest.scalars, self._place_of_total(nest, op, at), self._place_in_block(nest, op, at)
-        total, block = nest.load(self.totals[op], total_at), nest.load(self.targets[op], place)
-        combined = self.combine(nest, op, total.value, scalars.cast(block, total.type))
+        scalars, total_at, places = (
+            nest.scalars,
+            self._place_of_total(nest, op, at),
+            self._places_in_block(nest, op, at),
+        )
+        first, *others = (nest.load(self.targets[op], place) for place in places)
+        for block in others:
+            first = scalars.of(self.combine(nest, op, first.value, block))
+        total_at = self._place_of_total(nest, op, at)
+        total = nest.load(self.totals[op], total_at)
+        combined = self.combine(nest, op, total.value, scalars.cast(first, total.type))
         nest.store(scalars.of(combined), self.totals[op], total_at)
-        nest.store(self.accumulators[op].identity(nest), self.targets[op], place)
+        for place in places:
+            nest.store(self.accumulators[op].identity(nest), self.targets[op], place)
 
     def finish_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
         """Store the total of a column that the kernel has had to itself."""
@@ -272,6 +283,11 @@ class GroupKernel(abc.ABC):
         if acc.own is None:
             return at
         return self.own_column(nest, op, at if acc.partial is None else at[1:])
+
+    def _places_in_block(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> list[Sequence[SSAValue]]:
+        """Those of all copies of the block."""
+        place, turns = self._place_in_block(nest, op, at), self.accumulators[op].turns
+        return [place] if turns == 1 else [[nest.kernel.index(turn), *place] for turn in range(turns)]
 
     def own_column(self, nest: Nest, op: Operation, columns: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """Where a kernel's own buffer has these columns."""
@@ -295,6 +311,8 @@ class GroupKernel(abc.ABC):
         indices = [*([] if piece is None else [piece]), *columns]
         place = self._place_in_block if self.accumulators[op].long else self._place_of_total
         indices = place(frame.nest, op, indices)
+        if (turns := self.accumulators[op].turns) > 1:
+            indices = [frame.nest.remainder(frame.indices[ROW], turns), *indices]
         x = self.value(frame, op.operands[0])
         before = frame.nest.load(target, indices)
         frame.nest.store(frame.nest.scalars.of(self.combine(frame.nest, op, before.value, x)), target, indices)

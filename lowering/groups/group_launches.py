@@ -15,6 +15,8 @@ from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION
 from xdsl_rlx.lowering.fuse.nesting import Reduces
 from xdsl_rlx.lowering.groups.accumulators import (
     BLOCK,
+    FEW_COLUMNS,
+    TURNS,
     UNROLLED,
     Accumulator,
     combine_kernel,
@@ -108,6 +110,9 @@ class _GroupLaunches:
         ):
             return False
         rows, columns = group.count(group.outer), group.count(group.inner)
+        if rows > BLOCK and columns <= FEW_COLUMNS:
+            # they take turns; and the loop over few columns is one over vectors where their number is known
+            return True
         return self.threads > 1 and rows >= TALL * self.threads and columns <= rows // 4
 
     def _is_one_row(self, products: Sequence[Product]) -> bool:
@@ -207,20 +212,23 @@ class _GroupLaunches:
             mine = tuple((cut or {}).get(loop, group.space.extents[loop]) for loop in loops)
             target = group.writes[result]
             element = compute_type(target.element)
-            long = many and REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat)
+            is_column = group.structure.kinds[op] is Reduces.COLUMN
+            few = is_column and cut is None and 1 <= prod(mine) <= FEW_COLUMNS
+            long = many and (few or (REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat)))
             wide = wide_type(op) if long else element
             partial = block = own = own_totals = None
             if cut is not None and wide != target.element and _fits_kernel(mine, wide):
                 own_totals = mine
             elif pieces > 1 or (wide != target.element and shape):
                 partial = self.buffers.room((pieces, *shape), wide, result)
-            if long and group.structure.kinds[op] is Reduces.COLUMN:
-                if _fits_kernel(mine, element):
+            if long and is_column:
+                if few or _fits_kernel(mine, element):
                     own = mine
                 else:
                     lead = () if partial is None else (pieces,)
                     block = self.buffers.room((*lead, *shape), element, result)
-            found.append(Accumulator(op, shape, target, partial, block, own, own_totals, long))
+            turns = TURNS if few and own is not None else 1
+            found.append(Accumulator(op, shape, target, partial, block, own, own_totals, long, turns))
         return found
 
     def _product_home(self, op: Operation) -> Buffer:

@@ -338,10 +338,17 @@ def _has_two_axes(x: SSAValue) -> bool:
     return sum(n != 1 for n in shape_of(x)) > 1
 
 
+def _is_reshaped_by(x: SSAValue, perm: Sequence[int]) -> bool:
+    """Whether axes move past axes of extent 1 only, of an operand that broadcasts to as many axes as `perm` has."""
+    full = (1,) * (len(perm) - len(shape_of(x))) + shape_of(x)
+    moved = [p for p in perm if full[p] != 1]
+    return moved == sorted(moved)
+
+
 def _moves_for_free(x: SSAValue, perm: Sequence[int], depth: int = 8) -> bool:
     """Whether an operand of an elementwise op, or the op, is as it would be transposed without a transpose."""
     owner = x.owner
-    if not _has_two_axes(x):
+    if _is_reshaped_by(x, perm):
         return True
     if isinstance(owner, shape.TransposeOp):
         return [owner.perm_list[p] for p in perm] == [*range(len(perm))]
@@ -363,7 +370,7 @@ def _moved(b: MirBuilder, x: SSAValue, perm: Sequence[int]) -> SSAValue:
         return x
     full = (1,) * (len(perm) - len(own)) + own
     wanted = [full[p] for p in perm]
-    if not _has_two_axes(x):
+    if _is_reshaped_by(x, perm):
         return b.reshape(x, wanted).ssa
     if isinstance(owner, shape.TransposeOp):
         return owner.operand
@@ -516,6 +523,31 @@ def reduce_once(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
     if any(before[a] != 1 for a in range(axes[0], axes[-1]) if a not in axes):
         return None
     return b.reshape(b.op(type(op), inner.operand, axes), shape_of(op.result))
+
+
+@canonical(*REDUCTIONS)
+def reduce_as_it_lies(op: reduce.ReduceOp, b: MirBuilder) -> Value | None:
+    """`sum(f(x^T), axes) = sum(f(x), axes of x)` of elementwise ops that nothing else reads: sums read `x` in order."""
+    perm = _perm_inside(op.operand)
+    if perm is None or op.keep_dim is not None:
+        return None
+    back = [perm.index(axis) for axis in range(len(perm))]
+    if not _moves_for_free(op.operand, back):
+        return None
+    found = b.op(type(op), _moved(b, op.operand, back), sorted(perm[axis] for axis in op.axis_list))
+    kept = [perm[axis] for axis in range(len(perm)) if axis not in op.axis_list]
+    order = [sorted(kept).index(axis) for axis in kept]
+    return b.transpose(found, order) if order != [*range(len(order))] else found
+
+
+def _perm_inside(x: SSAValue, depth: int = 8) -> Sequence[int] | None:
+    """How a transpose below elementwise ops, or the value itself, moves the axes."""
+    if isinstance(x.owner, shape.TransposeOp):
+        return x.owner.perm_list
+    if not depth or not isinstance(x.owner, Operation) or not is_elementwise(type(x.owner)):
+        return None
+    found = (_perm_inside(y, depth - 1) for y in x.owner.operands if len(shape_of(y)) == len(shape_of(x)))
+    return next((perm for perm in found if perm is not None), None)
 
 
 @canonical(attention.AttentionBackwardOp)
