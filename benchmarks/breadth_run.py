@@ -54,7 +54,7 @@ def _calls(case: Case, threads: int) -> dict[str, Callable[[], Any]]:
     if case.numpy is not None and not case.wrt:
         by_numpy = case.numpy
         # as the other libraries, in row-major order
-        calls["numpy"] = lambda: np.ascontiguousarray(by_numpy(*case.arrays))
+        calls["numpy"] = lambda: np.asarray(by_numpy(*case.arrays), order="C")
     return calls
 
 

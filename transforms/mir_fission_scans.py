@@ -13,6 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_rlx.dialects.effects import has_effects, with_effects
 from xdsl_rlx.dialects.mir.elementwise import AddOp
+from xdsl_rlx.dialects.mir.index import ScatterAddOp
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.reduce import ReduceSumOp
@@ -48,10 +49,11 @@ class MirFissionScansPass(RewritingPass):
     ```mlir
     scan {h = tanh(h @ w + x[t] @ u)}        ->  xu = x @ u;  scan {h = tanh(h @ w + xu[t])}
     scan {sum = sum + a[t]^T g; ..}          ->  scan {..} stacked g;  sum = sum + a^T g, over t too
+    scan {sum = sum + scatter(g, i[t]); ..}  ->  scan {..} stacked g;  sum = sum + scatter(g, i), over t too
     ```
 
-    Moves matmuls, loop-invariant ops, and sums of large values that are stacked anyway. Removes unused results and
-    carries.
+    Moves matmuls, sums of scatters, loop-invariant ops, and sums of large values that are stacked anyway. Removes
+    unused results and carries.
 
     A matmul moves only if the operands it must stack fit a bound. The bound is the bytes the loop stacks anyway plus a
     fraction of the bytes one iteration uses. In a recurrence, a multiple of the bytes it scans over is added. So
@@ -83,7 +85,7 @@ class _Sum:
 
     @property
     def is_product(self) -> bool:
-        return _is_product(self.term)
+        return _is_product(self.term) or isinstance(self.term, ScatterAddOp)
 
 
 class _Fission:
@@ -120,7 +122,9 @@ class _Fission:
         summed = [x for y in op.last.values[: len(op.init)] if isinstance(y.owner, AddOp) for x in y.owner.operands]
         for product in self.ops:
             result = product.results[0]
-            if not _is_product(product) or not (result in self.free or result in summed or result in yielded):
+            scatters = isinstance(product, ScatterAddOp) and result in summed and result not in self.free
+            leaves = result in self.free or result in summed or result in yielded
+            if not scatters and not (_is_product(product) and leaves):
                 continue
             # what is computed in front of the loop is computed from others there
             needed = backward_slice([result], there) if result in self.free else ()
@@ -130,15 +134,17 @@ class _Fission:
             stored = [self._base(x) for one in (*together, product) for x in one.operands]
             stored += [one.results[0] for one in together]
             more = [x for x in dict.fromkeys(stored) if x not in there]
-            if (size := sum(map(bytes_of, more)) * op.times) <= left:
-                left -= size
+            # a loop that scatters goes over the whole of what it adds to, each time
+            size = sum(map(bytes_of, more)) * op.times - (bytes_of(result) if scatters else 0)
+            if size <= left:
+                left -= max(size, 0)
                 there.update(more)
                 found.add(product)
         return found
 
     def _stays(self, ops: Sequence[Operation], known: set[SSAValue]) -> bool:
         """Whether the loop needs one of these, which is no product, for itself too: it would be computed twice."""
-        others = [op for op in ops if not _is_product(op)]
+        others = [op for op in ops if not _is_product(op) and not isinstance(op, ScatterAddOp)]
         values = [*self.op.last.values, *self._read_by_effects()]
         inside = backward_slice(values, known - {*self.op.last.values}) if others else ()
         return any(op.results[0] in inside for op in others)
@@ -331,6 +337,10 @@ def _over_all_times(b: MirBuilder, term: Operation, operands: Sequence[SSAValue]
         total = b.reduce_sum(operands[0], [0, *(axis + 1 for axis in term.axis_list)])
         return b.reshape(total, shape_of(term.result))
     lhs, rhs = operands
+    if isinstance(term, ScatterAddOp):
+        axis, batch, extent = term.axis_index, term.batch_dims.value.data, term.extent.value.data
+        updates, indices = b.moveaxis(lhs, 0, axis), b.moveaxis(rhs, 0, batch)
+        return b.op(ScatterAddOp, updates.ssa, indices.ssa, extent, axis, batch)
     if isinstance(term, DotGeneralOp):
         sums, batch = (term.lhs_contracting, term.rhs_contracting), (term.lhs_batch, term.rhs_batch)
         pairs = [[d + 1 for d in side.get_values()] for side in (*sums, *batch)]

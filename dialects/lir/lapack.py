@@ -52,7 +52,7 @@ class Routine:
     name: str
     """Without the letter of the type."""
     kinds: str
-    """What each argument is: t, is it transposed; i, an integer; a, an address; a capital, this very letter."""
+    """What each argument is: i, an integer; a, an address; t, v or s, this letter or n; a capital, this very letter."""
     parameters: tuple[Parameter, ...]
 
 
@@ -104,7 +104,7 @@ class BufferArgument:
 
 
 CallArgument: TypeAlias = int | bool | BufferArgument
-"""Of a call: an integer, whether something is transposed, or the address of a buffer."""
+"""Of a call: an integer, whether something is transposed or wanted, or the address of a buffer."""
 
 
 class LapackOp(IRDLOperation, abc.ABC):
@@ -185,6 +185,7 @@ _VALUES = Parameter("values", 1)
 _WORK = Parameter("work", 1)
 _STEPS = Parameter("steps", 1, is_integer=True)
 _INFO = Parameter("info", 1, is_integer=True)
+_VALUES_ONLY = "(`values_only` $values_only^)?"
 _UNREAD = 0
 """In the place of `info`, which is written where this number is, and not looked at."""
 
@@ -366,12 +367,13 @@ class SyevdOp(LapackOp):
 
     `values` gets the eigenvalues, ascending; the rows of `a` become the vectors, of length 1. `info`, one i32, becomes
     0, or nonzero if there is no result. `work` has at least `1 + 6 n + 2 n^2` elements, `steps` (i32) at least `3 + 5
-    n`. All elements must be finite: LAPACK may not terminate otherwise.
+    n`. All elements must be finite: LAPACK may not terminate otherwise. With `values_only`, `a` is undefined
+    afterwards.
     """
 
     name = "lir.syevd"
 
-    ROUTINE: ClassVar = Routine("syevd", "VUiaiaaiaia", (_A, _VALUES, _WORK, _STEPS, _INFO))
+    ROUTINE: ClassVar = Routine("syevd", "vUiaiaaiaia", (_A, _VALUES, _WORK, _STEPS, _INFO))
 
     a = operand_def(MemRefType.constr())
     a_indices = var_operand_def(INDEX)
@@ -383,8 +385,9 @@ class SyevdOp(LapackOp):
     steps_indices = var_operand_def(INDEX)
     info = operand_def(MemRefType.constr())
     info_indices = var_operand_def(INDEX)
+    values_only = opt_prop_def(UnitAttr)
 
-    assembly_format = _format("a", "values", "work", "steps", "info")
+    assembly_format = _format(*("a", "values", "work", "steps", "info"), flag=_VALUES_ONLY)
 
     @staticmethod
     def room(n: int) -> tuple[int, int]:
@@ -393,7 +396,8 @@ class SyevdOp(LapackOp):
 
     def arguments(self) -> list[CallArgument]:
         a, values, work, steps, info = self.buffers()
-        return [a.shape[0], a, a.leading_dimension, values, work, work.size, steps, steps.size, info]
+        sizes = (a.shape[0], a, a.leading_dimension)
+        return [self.values_only is None, *sizes, values, work, work.size, steps, steps.size, info]
 
     def verify_shapes(self) -> None:
         a, values, work, steps, info = self.buffers()
@@ -413,13 +417,14 @@ class GesddOp(LapackOp):
     `values`, [n], gets the singular values, descending; the vectors are the columns of `u`, [m, n], and the rows of
     `vt`, [n, n]. `a` is overwritten. `info`, one i32, becomes 0, or nonzero if there is no result. `work` has at least
     `4 n^2 + 7 n + m` elements, `steps` (i32) at least `8 n`. All elements must be finite, as for `lir.syevd`.
+    With `values_only`, `u` and `vt` are not written.
     """
 
     name = "lir.gesdd"
 
     ROUTINE: ClassVar = Routine(
         "gesdd",
-        "Siiaiaaiaiaiaa",
+        "siiaiaaiaiaiaa",
         (
             *(_A, _VALUES, Parameter("u", 2), Parameter("vt", 2)),
             *(_WORK, _STEPS, _INFO),
@@ -440,8 +445,9 @@ class GesddOp(LapackOp):
     steps_indices = var_operand_def(INDEX)
     info = operand_def(MemRefType.constr())
     info_indices = var_operand_def(INDEX)
+    values_only = opt_prop_def(UnitAttr)
 
-    assembly_format = _format("a", "values", "u", "vt", "work", "steps", "info")
+    assembly_format = _format(*("a", "values", "u", "vt", "work", "steps", "info"), flag=_VALUES_ONLY)
 
     @staticmethod
     def room(m: int, n: int) -> tuple[int, int]:
@@ -453,7 +459,7 @@ class GesddOp(LapackOp):
         a, values, u, vt, work, steps, info = self.buffers()
         m, n = a.shape
         return [
-            *(n, m, a, a.leading_dimension, values),
+            *(self.values_only is None, n, m, a, a.leading_dimension, values),
             *(vt, vt.leading_dimension, u, u.leading_dimension),
             *(work, work.size, steps, info),
         ]

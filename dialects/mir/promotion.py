@@ -121,11 +121,13 @@ def together(
     if kind is Kind.TRUTH:
         return builder, [_truth(builder, x) for x in operands], False
     weak = all(x.weak for x in operands if isinstance(x, Value))
-    found = _common(tuple([_described(x, weak) for x in operands]), kind)
+    highest = max((_RANK[x.dtype.kind] for x in operands if isinstance(x, Value)), default=0) if weak else None
+    found = _common(tuple([_described(x, highest) for x in operands]), kind)
     if compared and found in INTS and not all(_fits(x, found) for x in operands):
         found = i64
     converted = [_converted(builder, x, found) for x in operands]
-    return builder, converted, weak and not any(isinstance(x, Array) and not isinstance(x, Value) for x in operands)
+    arrays = (x for x in operands if isinstance(x, Array) and not isinstance(x, Value))
+    return builder, converted, weak and not any(x.shape for x in arrays)
 
 
 def _fits(x: Operand, type_: Attribute) -> bool:
@@ -173,16 +175,24 @@ def joined(parts: Sequence[Any]) -> Operand:
         raise GraphTypeError(f"cannot convert a list to an array: {error}") from None
 
 
-def _described(x: Operand, all_weak: bool) -> str | type:
-    """An element type by its name, or the class of the Python numbers that it is like."""
+_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
+"""Kinds of element types, as NumPy names them, in order; bf16 is V."""
+
+
+def _described(x: Operand, highest: int | None) -> str | type:
+    """
+    An element type by its name, or the class of the Python numbers that it is like.
+
+    Where all values give way, those of the `highest` kind among them keep the type that they have so far.
+    """
     from xdsl_rlx.dialects.mir.value import Value
 
     if isinstance(x, Value):
-        return _class_of(x.dtype.name) if x.weak else x.dtype.name
+        return _class_of(x.dtype.name) if x.weak and _RANK[x.dtype.kind] != highest else x.dtype.name
     if is_number(x):
         return next(kind for kind in _WEAK if isinstance(x, kind))
     if isinstance(x, Array):
-        return x.dtype.name if all_weak and x.shape else type(_OF_KIND[x.dtype.kind])
+        return x.dtype.name if highest is not None and x.shape else type(_OF_KIND[x.dtype.kind])
     return NUMPY_NAMES[DTYPE_NAMES[element_of(x)]]
 
 

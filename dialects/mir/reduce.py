@@ -61,11 +61,19 @@ class ReduceMeanOp(ReduceOp, name="mir.reduce_mean"):
 
 
 class ReduceMaxOp(ReduceOp, name="mir.reduce_max"):
-    """`result = max over axes`; -inf over an empty extent, NaN if one is, either zero of two. Ties share the cotangent evenly."""
+    """
+    `result = max over axes`; -inf over an empty extent, NaN if one is. Zeros of either sign are equal.
+
+    Ties share the cotangent evenly.
+    """
 
 
 class ReduceMinOp(ReduceOp, name="mir.reduce_min"):
-    """`result = min over axes`; +inf over an empty extent, NaN if one is, either zero of two. Ties share the cotangent evenly."""
+    """
+    `result = min over axes`; +inf over an empty extent, NaN if one is. Zeros of either sign are equal.
+
+    Ties share the cotangent evenly.
+    """
 
 
 class ReduceProdOp(ReduceOp, name="mir.reduce_prod"):

@@ -205,17 +205,22 @@ def orgqr(a: Array, scales: Array, work: Array) -> None:
 
 
 @_word
-def syevd(a: Array, values: Array, work: Array, steps: Array, info: Array) -> None:
+def syevd(a: Array, values: Array, work: Array, steps: Array, info: Array, values_only: bool = False) -> None:
     """The eigenvalues of a lower triangle, and in its place the vectors, as lines; see `lir.syevd`."""
-    values[...], vectors, info[0] = _lapack("syevd", a)(a.T, lower=0, lwork=work.size, liwork=steps.size)
+    sizes = {"lwork": work.size, "liwork": steps.size}
+    values[...], vectors, info[0] = _lapack("syevd", a)(a.T, compute_v=int(not values_only), lower=0, **sizes)
     a[...] = vectors.T
 
 
 @_word
-def gesdd(a: Array, values: Array, u: Array, vt: Array, work: Array, steps: Array, info: Array) -> None:
+def gesdd(
+    a: Array, values: Array, u: Array, vt: Array, work: Array, steps: Array, info: Array, values_only: bool = False
+) -> None:
     """The singular values and vectors of `a`, which is lost; see `lir.gesdd`."""
-    left, values[...], right, info[0] = _lapack("gesdd", a)(a.T, full_matrices=0, lwork=work.size)
-    u[...], vt[...] = right.T, left.T
+    flags = {"compute_uv": int(not values_only), "full_matrices": 0}
+    left, values[...], right, info[0] = _lapack("gesdd", a)(a.T, lwork=work.size, **flags)
+    if not values_only:
+        u[...], vt[...] = right.T, left.T
 
 
 def _of_numpy(name: str) -> Callable[..., Number]:

@@ -36,6 +36,9 @@ SWEEPS = 24
 SMALL_CHOLESKY, SMALL_EIGH, SMALL_QR, SMALL_SVD = 48, 8, 48, 24
 """Columns up to which loops of our own beat the call of LAPACK."""
 
+SMALL_EIGH_VALUES, SMALL_SVD_VALUES = 3, 6
+"""The same where only values are wanted, for which LAPACK does much less."""
+
 BLOCK = 64
 """Columns that LAPACK takes together where it has the workspace; no blocks that it chooses are larger."""
 
@@ -146,8 +149,9 @@ def eigh_nest(op: EighOp, work: Work) -> None:
     matrices, smallest, window = (batch, n, n), 2.0**-48 if element == f32 else 2.0**-106, WINDOW[element]
     reads = [work.read(op.operand, matrices)]
     writes = [work.write(op.values, (batch, n)), work.write(op.vectors, matrices)]
-    if n > SMALL_EIGH and sum(SyevdOp.room(n)) < LARGEST_INTEGER:
-        _eigh_by_lapack(work, reads, writes)
+    vectors_too = op.vectors.first_use is not None
+    if n > (SMALL_EIGH if vectors_too else SMALL_EIGH_VALUES) and sum(SyevdOp.room(n)) < LARGEST_INTEGER:
+        _eigh_by_lapack(work, reads, writes, vectors_too)
         return
     writes += [work.scratch(matrices, element, name) for name in ("rotated", "lines")]
 
@@ -167,19 +171,20 @@ def eigh_nest(op: EighOp, work: Work) -> None:
         while True:
             if sweep >= SWEEPS or not _beside_diagonal(s) > smallest * largest:
                 break
-            _sweep(s, lines)
+            _sweep(s, lines, vectors_too)
             sweep = sweep + 1
         w, v, gone = values[it.index], vectors[it.index], largest - largest
         for i in rolled(range(n)):
             w[i] = s[i, i] / scale + gone
         _ascending(w, lines, s)
-        for k in rolled(range(n)):
-            down = lines[k, 0] < 0.0
-            for i in rolled(range(n)):
-                v[i, k] = (-lines[k, i] if down else lines[k, i]) + gone
+        if vectors_too:
+            for k in rolled(range(n)):
+                down = lines[k, 0] < 0.0
+                for i in rolled(range(n)):
+                    v[i, k] = (-lines[k, i] if down else lines[k, i]) + gone
 
 
-def _eigh_by_lapack(work: Work, reads: list[Argument], writes: list[Argument]) -> None:
+def _eigh_by_lapack(work: Work, reads: list[Argument], writes: list[Argument], vectors_too: bool) -> None:
     """The vectors are lines to LAPACK, and turned into columns where they are."""
     batch, n, _ = writes[1].shape
     cost, element = 16 * n * n * n, writes[1].buffer.element
@@ -193,16 +198,18 @@ def _eigh_by_lapack(work: Work, reads: list[Argument], writes: list[Argument]) -
         info[0] = 1
         largest = _lower_half(operand[it.index], v)
         if largest - largest == 0.0:
-            syevd(v, w, room[it.piece], steps[it.piece], info)
+            syevd(v, w, room[it.piece], steps[it.piece], info, values_only=not vectors_too)
         factor = 1.0 if info[0] == 0 else cast(NAN, element)
         for k in rolled(range(n)):
             w[k] = w[k] * factor
-            sign = -factor if v[k, 0] < 0.0 else factor
-            for i in rolled(range(n)):
-                v[k, i] = v[k, i] * sign
-        for k in rolled(range(n)):
-            for i in rolled(range(k)):
-                v[k, i], v[i, k] = v[i, k], v[k, i]
+        if vectors_too:
+            for k in rolled(range(n)):
+                sign = -factor if v[k, 0] < 0.0 else factor
+                for i in rolled(range(n)):
+                    v[k, i] = v[k, i] * sign
+            for k in rolled(range(n)):
+                for i in rolled(range(k)):
+                    v[k, i], v[i, k] = v[i, k], v[k, i]
 
 
 def _beside_diagonal(s: Array) -> Number:
@@ -216,7 +223,7 @@ def _beside_diagonal(s: Array) -> Number:
     return total
 
 
-def _sweep(s: Array, lines: Array) -> None:
+def _sweep(s: Array, lines: Array, vectors_too: bool) -> None:
     """Rotate away each element beside the diagonal once; the vectors are lines, and turn with the rows."""
     n, _ = s.shape
     for p in rolled(range(n - 1)):
@@ -228,7 +235,8 @@ def _sweep(s: Array, lines: Array) -> None:
                 t = -size if slope < 0.0 else size
                 c = 1.0 / sqrt(t * t + 1.0)
                 _rotate(s, p, q, c, t * c)
-                _rotate(lines, p, q, c, t * c)
+                if vectors_too:
+                    _rotate(lines, p, q, c, t * c)
                 for k in rolled(range(n)):
                     x, y = s[k, p], s[k, q]
                     s[k, p], s[k, q] = c * x - t * c * y, t * c * x + c * y
@@ -387,8 +395,9 @@ def svd_nest(op: SvdOp, work: Work) -> None:
     batch, (m, n) = prod(shape[:-2]), shape[-2:]
     reads = [work.read(op.operand, (batch, m, n))]
     writes = [work.write(op.u, (batch, m, n)), work.write(op.values, (batch, n)), work.write(op.vt, (batch, n, n))]
-    if n > SMALL_SVD and sum(GesddOp.room(m, n)) < LARGEST_INTEGER:
-        _svd_by_lapack(work, reads, writes)
+    vectors_too = (op.u.first_use or op.vt.first_use) is not None
+    if n > (SMALL_SVD if vectors_too else SMALL_SVD_VALUES) and sum(GesddOp.room(m, n)) < LARGEST_INTEGER:
+        _svd_by_lapack(work, reads, writes, vectors_too)
         return
     writes.append(work.scratch((batch, n, m), element, "lines"))
     smallest, window = 2.0**-22 if element == f32 else 2.0**-51, WINDOW[element]
@@ -406,7 +415,7 @@ def svd_nest(op: SvdOp, work: Work) -> None:
                 lines[j, i] = a[i, j] * scale
         sweep = 0
         while True:
-            if sweep >= SWEEPS or _make_orthogonal(lines, vt, smallest) == 0:
+            if sweep >= SWEEPS or _make_orthogonal(lines, vt, smallest, vectors_too) == 0:
                 break
             sweep = sweep + 1
         gone = largest - largest
@@ -415,21 +424,22 @@ def svd_nest(op: SvdOp, work: Work) -> None:
         _ascending(w, lines, vt)
         for k in rolled(range(n)):
             w[k] = abs(w[k])
-            short = not w[k] > 1.0 / (window * window * window * window * window)
-            for i in rolled(range(m)):
-                lines[k, i] = 0.0 if short else lines[k, i] / w[k]
-            # products of short columns may have no digits, and no sweep makes such columns orthogonal
-            if short | (_along(lines, k) > smallest * 8.0):
-                _complete(lines, k)
+            if vectors_too:
+                short = not w[k] > 1.0 / (window * window * window * window * window)
+                for i in rolled(range(m)):
+                    lines[k, i] = 0.0 if short else lines[k, i] / w[k]
+                # products of short columns may have no digits, and no sweep makes such columns orthogonal
+                if short | (_along(lines, k) > smallest * 8.0):
+                    _complete(lines, k)
+                down = vt[k, 0] < 0.0
+                for i in rolled(range(m)):
+                    u[i, k] = (-lines[k, i] if down else lines[k, i]) + gone
+                for j in rolled(range(n)):
+                    vt[k, j] = (-vt[k, j] if down else vt[k, j]) + gone
             w[k] = w[k] / scale
-            down = vt[k, 0] < 0.0
-            for i in rolled(range(m)):
-                u[i, k] = (-lines[k, i] if down else lines[k, i]) + gone
-            for j in rolled(range(n)):
-                vt[k, j] = (-vt[k, j] if down else vt[k, j]) + gone
 
 
-def _svd_by_lapack(work: Work, reads: list[Argument], writes: list[Argument]) -> None:
+def _svd_by_lapack(work: Work, reads: list[Argument], writes: list[Argument], vectors_too: bool) -> None:
     """LAPACK sees the transpose, whose left vectors are the right ones here: nothing is turned in memory."""
     batch, m, n = writes[0].shape
     cost, element = 24 * m * n * n, writes[0].buffer.element
@@ -458,19 +468,21 @@ def _svd_by_lapack(work: Work, reads: list[Argument], writes: list[Argument]) ->
                 largest = accumulate_max(largest, abs(a[i, j]))
         info[0] = 1
         if largest - largest == 0.0:
-            gesdd(rest, w, u, vt, room[it.piece], steps[it.piece], info)
+            gesdd(rest, w, u, vt, room[it.piece], steps[it.piece], info, values_only=not vectors_too)
         factor = 1.0 if info[0] == 0 else cast(NAN, element)
         for k in rolled(range(n)):
             w[k] = w[k] * factor
-            signs[k] = -factor if vt[k, 0] < 0.0 else factor
-            for j in rolled(range(n)):
-                vt[k, j] = vt[k, j] * signs[k]
-        for i in rolled(range(m)):
+        if vectors_too:
             for k in rolled(range(n)):
-                u[i, k] = u[i, k] * signs[k]
+                signs[k] = -factor if vt[k, 0] < 0.0 else factor
+                for j in rolled(range(n)):
+                    vt[k, j] = vt[k, j] * signs[k]
+            for i in rolled(range(m)):
+                for k in rolled(range(n)):
+                    u[i, k] = u[i, k] * signs[k]
 
 
-def _make_orthogonal(lines: Array, vt: Array, smallest: float) -> Number:
+def _make_orthogonal(lines: Array, vt: Array, smallest: float, vectors_too: bool) -> Number:
     """Rotate each two lines that are not orthogonal, and those of `vt` with them; how many there were."""
     n, m = lines.shape
     count = 0
@@ -484,7 +496,8 @@ def _make_orthogonal(lines: Array, vt: Array, smallest: float) -> Number:
                 t = -size if slope < 0.0 else size
                 c = 1.0 / sqrt(t * t + 1.0)
                 _rotate(lines, p, q, c, t * c)
-                _rotate(vt, p, q, c, t * c)
+                if vectors_too:
+                    _rotate(vt, p, q, c, t * c)
                 count = count + 1
     return count
 

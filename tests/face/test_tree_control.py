@@ -172,3 +172,18 @@ def test_a_carry_that_begins_as_a_constant_has_the_type_of_the_body(dtype: str) 
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
         assert one.dtype == (dtype if dtype == "float32" else np.result_type(other))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("number", [0.5, np.float32(0.5), np.float64(0.5), 2, np.int8(2), np.array(0.5)])
+def test_a_carry_keeps_its_type_beside_a_number(dtype: str, number: Any):
+    """A state that is no argument gives way to values of the body, and to nothing else: numbers do not widen it."""
+    state, xs = np.zeros(3, dtype), np.ones((4, 3), dtype)
+
+    def loop(xs: Any) -> Any:
+        return rlx.scan(lambda h, x: (h * number + x, np.exp(h * number)), state, xs)
+
+    h, ys = rlx.compile(loop)(xs)
+    assert (h.dtype, ys.dtype) == (dtype, dtype)
+    h, _ = rlx.compile(lambda n: (*rlx.scan(lambda h, _: (h * number, None), state, length=3), n))(1)[:2]
+    assert h.dtype == dtype

@@ -174,3 +174,22 @@ def test_gradients_of_what_lapack_computed(op: str):
     toward /= np.abs(toward).max()
     ends = [float(run(a=a + way * step * toward)[0]) for way in (1, -1)]
     np.testing.assert_allclose((slope * toward).sum(), (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("backend", ["llvm", "numba"])
+def test_values_alone_are_those_beside_vectors(dtype: str, backend: str):
+    """LAPACK is asked for no vectors where none are read, from fewer columns on."""
+    for n in (1, 2, 3, 4, 6, 7, 9, 33) if backend == "llvm" else (4, 9):
+        x = np.random.default_rng(n).standard_normal((2, n + 1, n)).astype(dtype)
+        square = x[:, :n] + x[:, :n].swapaxes(1, 2)
+        options = {"backend": backend, "threads": 1}
+        values = rlx.compile(lambda a, b: (np.linalg.svd(a, compute_uv=False), np.linalg.eigvalsh(b)), **options)
+        limit = 1e-5 if dtype == "float32" else 1e-13
+        for ours, exact in zip(
+            values(x, square), (np.linalg.svd(x, compute_uv=False), np.linalg.eigvalsh(square)), strict=True
+        ):
+            np.testing.assert_allclose(ours, exact, atol=limit * n * abs(exact).max())
+    gone = np.full((3, 3), np.nan, dtype)
+    assert np.isnan(rlx.compile(np.linalg.eigvalsh)(gone)).all()
+    assert np.isnan(rlx.compile(lambda a: np.linalg.svd(a, compute_uv=False))(gone)).all()

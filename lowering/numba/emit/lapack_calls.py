@@ -46,7 +46,7 @@ def llvm_lapack(op: LapackOp, w: LlvmWriter) -> None:
         elif isinstance(x := next(given), BufferArgument):
             pointers.append(w.matrix(x.buffer, x.indices, _origin(x)))
         else:
-            pointers.append(f"@blas_{'t' if x else 'n'}" if isinstance(x, bool) else next(cells))
+            pointers.append(f"@blas_{kind if x else 'n'}" if isinstance(x, bool) else next(cells))
     w.call_library(_function(op), pointers)
 
 

@@ -6,15 +6,16 @@ from __future__ import annotations
 FORTRAN = '''
 def fortran(module, name, kinds):
     """
-    A function of BLAS or LAPACK, all of whose arguments go by reference: t, is it transposed; i, an integer; f and d,
-    a factor in f32 or f64; a, an address; a capital, this letter, which is not given here. Its matrices are
-    column-major, so that it sees the transposes of those here: c.T = b.T @ a.T.
+    A function of BLAS or LAPACK, all of whose arguments go by reference: t, v and s, this letter or else N; i, an
+    integer; f and d, a factor in f32 or f64; a, an address; a capital, this letter, which is not given here. Its
+    matrices are column-major, so that it sees the transposes of those here: c.T = b.T @ a.T.
     """
     place = get_cython_function_address(f"scipy.linalg.cython_{module}", name)
     llvm.add_symbol(f"rlx_{name}", place)
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(place)
-    ours = {"t": types.boolean, "i": types.int64, "f": types.float32, "d": types.float64, "a": types.int64}
-    theirs = {"t": ir.IntType(8), "i": ir.IntType(32), "f": ir.FloatType(), "d": ir.DoubleType()}
+    flags = dict.fromkeys("tvs", types.boolean)
+    ours = {**flags, "i": types.int64, "f": types.float32, "d": types.float64, "a": types.int64}
+    theirs = {**dict.fromkeys(flags, ir.IntType(8)), "i": ir.IntType(32), "f": ir.FloatType(), "d": ir.DoubleType()}
     boxes = {"i": ctypes.c_int, "f": ctypes.c_float, "d": ctypes.c_double}
 
     def meaning(*arguments):
@@ -23,7 +24,8 @@ def fortran(module, name, kinds):
             if kind == "a":
                 places.append(int(next(rest)))
                 continue
-            letter = kind if kind.isupper() else "NT"[next(rest)] if kind == "t" else ""
+            letter = kind if kind.isupper() or (kind in flags and next(rest)) else "N" if kind in flags else ""
+            letter = letter.upper()
             cells.append(ctypes.c_char(letter.encode()) if letter else boxes[kind](next(rest)))
             places.append(ctypes.addressof(cells[-1]))
         call(*places)
@@ -38,8 +40,8 @@ def fortran(module, name, kinds):
             stored = theirs["t" if kind.isupper() else kind]
             cell = cgutils.alloca_once(builder, stored)
             value = ir.Constant(stored, ord(kind)) if kind.isupper() else next(rest)
-            if kind == "t":
-                value = builder.select(value, *(ir.Constant(stored, ord(letter)) for letter in "TN"))
+            if kind in flags:
+                value = builder.select(value, *(ir.Constant(stored, ord(letter)) for letter in (kind.upper(), "N")))
             builder.store(builder.trunc(value, stored) if kind == "i" else value, cell)
             places.append(builder.bitcast(cell, pointer))
         kind = ir.FunctionType(ir.VoidType(), [pointer] * len(places))

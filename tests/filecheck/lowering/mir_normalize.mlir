@@ -49,3 +49,48 @@ func.func @interleaved(%x: tensor<64x1xf32>, %y: tensor<64x1xf32>, %s: tensor<2x
   %2 = mir.concat %x, %y axis 0 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<128x1xf32>
   func.return %0, %1, %2 : tensor<64x2xf32>, tensor<2x2xf32>, tensor<128x1xf32>
 }
+
+// -----
+
+// A matrix by a vector: sums along rows, or the vector as a row for a matrix that is transposed.
+// CHECK-LABEL: func.func @vector(%a: tensor<4x3xf32>, %x: tensor<3x1xf32>, %y: tensor<1x3xf32>, %z: tensor<4x1xf32>) -> (tensor<4x1xf32>, tensor<1x4xf32>, tensor<3x1xf32>) {
+// CHECK-NEXT: %0 = mir.reshape %x : tensor<3x1xf32> to tensor<1x3xf32>
+// CHECK-NEXT: %1 = mir.mul %a, %0 : (tensor<4x3xf32>, tensor<1x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %2 = mir.reduce_sum %1 axes [1] : (tensor<4x3xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %3 = mir.reshape %2 : tensor<4xf32> to tensor<4x1xf32>
+// CHECK-NEXT: %4 = mir.mul %a, %y : (tensor<4x3xf32>, tensor<1x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %5 = mir.reduce_sum %4 axes [1] : (tensor<4x3xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %6 = mir.reshape %5 : tensor<4xf32> to tensor<1x4xf32>
+// CHECK-NEXT: %7 = mir.reshape %z : tensor<4x1xf32> to tensor<1x4xf32>
+// CHECK-NEXT: %8 = mir.matmul %7, %a : (tensor<1x4xf32>, tensor<4x3xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: %9 = mir.reshape %8 : tensor<1x3xf32> to tensor<3x1xf32>
+// CHECK-NEXT: func.return %3, %6, %9 : tensor<4x1xf32>, tensor<1x4xf32>, tensor<3x1xf32>
+// CHECK-NEXT: }
+func.func @vector(%a: tensor<4x3xf32>, %x: tensor<3x1xf32>, %y: tensor<1x3xf32>, %z: tensor<4x1xf32>) -> (tensor<4x1xf32>, tensor<1x4xf32>, tensor<3x1xf32>) {
+  %t = mir.transpose %a perm [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %0 = mir.matmul %a, %x : (tensor<4x3xf32>, tensor<3x1xf32>) -> tensor<4x1xf32>
+  %1 = mir.matmul %y, %t : (tensor<1x3xf32>, tensor<3x4xf32>) -> tensor<1x4xf32>
+  %2 = mir.matmul %t, %z : (tensor<3x4xf32>, tensor<4x1xf32>) -> tensor<3x1xf32>
+  func.return %0, %1, %2 : tensor<4x1xf32>, tensor<1x4xf32>, tensor<3x1xf32>
+}
+
+// -----
+
+// The position of the largest element: the least of those that equal it.
+// CHECK-LABEL: func.func @position(%x: tensor<4x3xf32>) -> tensor<4x1xi64> {
+// CHECK-NEXT: %0 = mir.reduce_max %x axes [1] keep_dim : (tensor<4x3xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT: %1 = mir.eq %x, %0 : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x3xi1>
+// CHECK-NEXT: %2 = mir.ne %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xi1>
+// CHECK-NEXT: %3 = mir.or %1, %2 : (tensor<4x3xi1>, tensor<4x3xi1>) -> tensor<4x3xi1>
+// CHECK-NEXT: %4 = mir.iota axis 0 : tensor<3xi32>
+// CHECK-NEXT: %5 = mir.constant dense<3> : tensor<i32>
+// CHECK-NEXT: %6 = mir.where %3, %4, %5 : (tensor<4x3xi1>, tensor<3xi32>, tensor<i32>) -> tensor<4x3xi32>
+// CHECK-NEXT: %7 = mir.reduce_min %6 axes [1] : (tensor<4x3xi32>) -> tensor<4xi32>
+// CHECK-NEXT: %8 = mir.cast %7 : tensor<4xi32> to tensor<4xi64>
+// CHECK-NEXT: %9 = mir.reshape %8 : tensor<4xi64> to tensor<4x1xi64>
+// CHECK-NEXT: func.return %9 : tensor<4x1xi64>
+// CHECK-NEXT: }
+func.func @position(%x: tensor<4x3xf32>) -> tensor<4x1xi64> {
+  %0 = mir.topk %x k 1 : (tensor<4x3xf32>) -> tensor<4x1xi64>
+  func.return %0 : tensor<4x1xi64>
+}

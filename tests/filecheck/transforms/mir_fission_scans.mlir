@@ -67,3 +67,25 @@ func.func @sum(%h: tensor<32x32xf32>, %x: tensor<8x32x32xf32>, %s: tensor<32xf32
   }
   func.return %ys, %sum : tensor<8x32x32xf32>, tensor<32xf32>
 }
+
+// What a loop adds to a table by index is added behind it, over all times at once.
+// CHECK-LABEL: func.func @table(%h: tensor<2xf32>, %i: tensor<8xi32>, %s: tensor<9x2xf32>) -> tensor<9x2xf32> {
+// CHECK-NEXT: %last, %0 = mir.scan 8 carries(%h : tensor<2xf32>) -> (tensor<2xf32>) stacked(tensor<8x2xf32>) {
+// CHECK-NEXT: ^bb0(%1: tensor<2xf32>):
+// CHECK-NEXT: %2 = mir.tanh %1 : tensor<2xf32>
+// CHECK-NEXT: mir.yield %2, %2 : tensor<2xf32>, tensor<2xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %1 = mir.scatter_add %0, %i axis 0 batch_dims 0 extent 9 : (tensor<8x2xf32>, tensor<8xi32>) -> tensor<9x2xf32>
+// CHECK-NEXT: %sum = mir.add %s, %1 : (tensor<9x2xf32>, tensor<9x2xf32>) -> tensor<9x2xf32>
+// CHECK-NEXT: func.return %sum : tensor<9x2xf32>
+// CHECK-NEXT: }
+func.func @table(%h: tensor<2xf32>, %i: tensor<8xi32>, %s: tensor<9x2xf32>) -> tensor<9x2xf32> {
+  %last, %sum = mir.scan 8 carries(%h, %s : tensor<2xf32>, tensor<9x2xf32>) over(%i : tensor<8xi32>) -> (tensor<2xf32>, tensor<9x2xf32>) {
+  ^bb0(%c: tensor<2xf32>, %t: tensor<9x2xf32>, %e: tensor<i32>):
+    %0 = mir.tanh %c : tensor<2xf32>
+    %1 = mir.scatter_add %0, %e axis 0 batch_dims 0 extent 9 : (tensor<2xf32>, tensor<i32>) -> tensor<9x2xf32>
+    %2 = mir.add %t, %1 : (tensor<9x2xf32>, tensor<9x2xf32>) -> tensor<9x2xf32>
+    mir.yield %0, %2 : tensor<2xf32>, tensor<9x2xf32>
+  }
+  func.return %sum : tensor<9x2xf32>
+}

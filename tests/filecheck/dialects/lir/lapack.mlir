@@ -50,6 +50,20 @@ lir.kernel @eigh(%a: memref<4x4xf32>, %v: memref<4xf32>, %w: memref<57xf32>, %s:
   lir.return
 }
 
+// CHECK-LABEL: lir.kernel @eigenvalues(
+// CHECK-NEXT: lir.syevd %a[], %v[], %w[], %s[], %i[] values_only : memref<4x4xf32>, memref<4xf32>, memref<57xf32>, memref<23xi32>, memref<1xi32>
+lir.kernel @eigenvalues(%a: memref<4x4xf32>, %v: memref<4xf32>, %w: memref<57xf32>, %s: memref<23xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.syevd %a[], %v[], %w[], %s[], %i[] values_only : memref<4x4xf32>, memref<4xf32>, memref<57xf32>, memref<23xi32>, memref<1xi32>
+  lir.return
+}
+
+// CHECK-LABEL: lir.kernel @singular_values(
+// CHECK-NEXT: lir.gesdd %a[], %v[], %u[], %t[], %w[], %s[], %i[] values_only : memref<5x3xf32>, memref<3xf32>, memref<5x3xf32>, memref<3x3xf32>, memref<62xf32>, memref<24xi32>, memref<1xi32>
+lir.kernel @singular_values(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t: memref<3x3xf32>, %w: memref<62xf32>, %s: memref<24xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
+  lir.gesdd %a[], %v[], %u[], %t[], %w[], %s[], %i[] values_only : memref<5x3xf32>, memref<3xf32>, memref<5x3xf32>, memref<3x3xf32>, memref<62xf32>, memref<24xi32>, memref<1xi32>
+  lir.return
+}
+
 // CHECK-LABEL: lir.kernel @svd(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t: memref<3x3xf32>, %w: memref<62xf32>, %s: memref<24xi32>, %i: memref<1xi32>, %lo: index, %hi: index) {
 // CHECK-NEXT: lir.gesdd %a[], %v[], %u[], %t[], %w[], %s[], %i[] : memref<5x3xf32>, memref<3xf32>, memref<5x3xf32>, memref<3x3xf32>, memref<62xf32>, memref<24xi32>, memref<1xi32>
 // CHECK-NEXT: lir.return
