@@ -1,6 +1,8 @@
 """Dense constants from Python numbers, nested lists and arrays. NumPy is not imported before an array comes."""
 
+import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import copysign, inf, isfinite, isinf
@@ -239,7 +241,16 @@ def from_nested(values: Nested, dtype: Attribute | None = None) -> AnyDense:
         level = level[0]
     flat = list(_flatten(values, shape))
     type_ = dtype if dtype is not None else i1 if flat and all(isinstance(v, bool) for v in flat) else f32
-    return DenseIntOrFPElementsAttr(_tensor(type_, shape), BytesAttr(b"".join(_pack(v, type_) for v in flat)))
+    return DenseIntOrFPElementsAttr(_tensor(type_, shape), BytesAttr(_packed(flat, type_)))
+
+
+def _packed(numbers: Sequence[Number], type_: Attribute) -> bytes:
+    """The bytes of numbers, as `_pack`; floats of one of C's types all at once."""
+    letter = {f32: "f", f64: "d"}.get(type_)
+    if letter is not None and all(type(x) is float for x in numbers):
+        with suppress(OverflowError):
+            return struct.pack(f"<{len(numbers)}{letter}", *numbers)
+    return b"".join(_pack(x, type_) for x in numbers)
 
 
 def splat_value(value: AnyDense) -> Number | None:

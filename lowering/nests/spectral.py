@@ -16,11 +16,15 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
 from xdsl_rlx.lowering.fuse.normal_forms import RADICES
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, lanes
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, lanes, rolled
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 WIDTH = 8
 """Frames of a block."""
+
+LINE = 16
+"""Points of a frame that are read or written before those of the next one: a line of the cache, of f32. Frames of a
+power of two lie so that the first lines of all of them fall on one place of the cache."""
 
 
 @dataclass(frozen=True)
@@ -195,15 +199,23 @@ class Transform:
             self.write(here, result, first, count)
 
     def read(self, source: Array, first: Number, count: Number, block: Block) -> None:
-        for j in range(source.shape[2]):
-            for v in range(count):
-                block[j * self.width + v] = Complex(*source[:, first + v, j])
+        n = source.shape[2]
+        for start in range(0, n, LINE):
+            for v in rolled(range(count)):
+                for j in rolled(range(start, min(start + LINE, n))):
+                    block[j * self.width + v] = Complex(*source[:, first + v, j])
 
     def write(self, block: Block, result: Array, first: Number, count: Number) -> None:
-        for j in range(result.shape[2]):
-            for v in range(count):
-                x = block[j * self.width + v] if self.factor == 1.0 else block[j * self.width + v].scaled(self.factor)
-                result[:, first + v, j] = [x.re, x.im][: result.shape[0]]
+        n = result.shape[2]
+        for start in range(0, n, LINE):
+            for v in rolled(range(count)):
+                for j in rolled(range(start, min(start + LINE, n))):
+                    x = (
+                        block[j * self.width + v]
+                        if self.factor == 1.0
+                        else block[j * self.width + v].scaled(self.factor)
+                    )
+                    result[:, first + v, j] = [x.re, x.im][: result.shape[0]]
 
     def turn_halves(self, turns: Array, source: Block, target: Block) -> None:
         """
