@@ -23,6 +23,7 @@ from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import Demand, Reduces, agree, demand_of, rows_of
 from xdsl_rlx.transforms.driver import is_constant
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
+from xdsl_rlx.transforms.scalar_cost import DEAR as SCALAR_DEAR
 from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 MOST_OPS = 1000
@@ -42,6 +43,12 @@ DEAR = 64
 """What an element may cost, in additions, that a kernel over more loops computes in each of their iterations: a round
 of Threefry is 5, a store and a load of it afterwards about 4."""
 
+
+MANY_ROWS = 64
+"""Rows from which on functions of single rows are worth a loop of their own."""
+
+VECTOR = 16
+"""Elements that such a loop computes at a time."""
 
 EMPTY = BitSet()
 
@@ -73,6 +80,8 @@ class Cluster:
     version: int = 0
     dear: int | None = None
     """The elements of the smallest result that costs more than `DEAR` each; None if none does."""
+    cost: int = 0
+    """What its elementwise ops cost for each iteration, in additions."""
 
     @staticmethod
     def of(op: Operation, number: int, before: BitSet) -> Cluster:
@@ -95,6 +104,7 @@ class Cluster:
             name,
             before,
             dear=_elements(op) if SCALAR.get(type(op)) is not None and scalar_cost(op) > DEAR else None,
+            cost=scalar_cost(op) if SCALAR.get(type(op)) is not None else 0,
         )
 
     def repeats(self, other: Cluster) -> bool:
@@ -102,6 +112,23 @@ class Cluster:
         if self.dear is None or other.space is None or other.used.keys().isdisjoint(self.outputs):
             return False
         return prod(other.space.extents) >= 2 * self.dear
+
+    def makes_single(self, other: Cluster) -> bool:
+        """
+        Whether functions of what this one reduces rows to would be computed row by row, in no vectors.
+
+        So they would in one kernel with a cluster of rows alone. It pays where they take long beside the row.
+        """
+        if other.space is None or self.space is None or other.cost < SCALAR_DEAR:
+            return False
+        rows = prod(other.space.extents)
+        kinds = {demand.kind for demand in other.demands.values() if demand is not None}
+        if rows < MANY_ROWS or Reduces.ROW in kinds:
+            return False
+        reduced = [op.results[0] for op, demand in self.demands.items() if demand is not None]
+        if not any(value in other.used and prod(shape_of(value)) == rows for value in reduced):
+            return False
+        return prod(self.space.extents) // rows * max(self.cost, 1) < VECTOR * other.cost
 
     def demands_with(self, other: Cluster, space: Space) -> dict[Operation, Demand | None]:
         """What the reductions ask for in a group with another cluster, over `space`."""
@@ -129,6 +156,7 @@ class Cluster:
         self.again += other.again
         self.space = space
         self.demands = demands
+        self.cost += other.cost
         self.dear = min((n for n in (self.dear, other.dear) if n is not None), default=None)
         self.version += 1
 
@@ -284,7 +312,8 @@ class Clusters:
             return False
         both = first.members | second.members
         between = (first.after & second.before | second.after & first.before) - both
-        if between or a.repeats(b) or b.repeats(a) or not _unite(first, second):
+        apart = a.repeats(b) or b.repeats(a) or a.makes_single(b) or b.makes_single(a)
+        if between or apart or not _unite(first, second):
             self._refused[first, second] = versions
             return False
         self._replace(first, second, both)

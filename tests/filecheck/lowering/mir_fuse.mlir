@@ -314,3 +314,27 @@ func.func @words_of_each(%key: tensor<ui32> {mir.name = "key", mir.kind = "input
   %y = mir.and %x, %words : (tensor<64x32xui32>, tensor<64x32xui32>) -> tensor<64x32xui32>
   func.return %y : tensor<64x32xui32>
 }
+
+// -----
+
+// Functions of single rows are a kernel of vectors, where they take long beside the row.
+// CHECK-LABEL: func.func @single(%x: tensor<64x8xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<64xf32> {
+// CHECK-NEXT: %0 = mir.fusion(%x) loops <[64, 8] parallel 1 : ([0, 1]) -> ([0])> : (tensor<64x8xf32>) -> tensor<64xf32> {
+// CHECK-NEXT: ^bb0(%x_1: tensor<64x8xf32>):
+// CHECK-NEXT: %1 = mir.reduce_sum %x_1 axes [1] : (tensor<64x8xf32>) -> tensor<64xf32>
+// CHECK-NEXT: mir.yield %1 : tensor<64xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %1 = mir.fusion(%0) loops <[64] parallel 0 : ([0]) -> ([0])> : (tensor<64xf32>) -> tensor<64xf32> {
+// CHECK-NEXT: ^bb0(%2: tensor<64xf32>):
+// CHECK-NEXT: %3 = mir.exp %2 : tensor<64xf32>
+// CHECK-NEXT: %4 = mir.log1p %3 : tensor<64xf32>
+// CHECK-NEXT: mir.yield %4 : tensor<64xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %1 : tensor<64xf32>
+// CHECK-NEXT: }
+func.func @single(%x: tensor<64x8xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<64xf32> {
+  %0 = mir.reduce_sum %x axes [1] : (tensor<64x8xf32>) -> tensor<64xf32>
+  %1 = mir.exp %0 : tensor<64xf32>
+  %2 = mir.log1p %1 : tensor<64xf32>
+  func.return %2 : tensor<64xf32>
+}
