@@ -251,7 +251,7 @@ def sorting() -> Iterator[Case]:
         "sorting",
         "bincount",
         (counts,),
-        lambda x: rlx.bincount(x, 256),
+        lambda x: rlx.bincount(x, length=256),
         lambda x: jnp.bincount(x, length=256),
         lambda x: t.bincount(x, minlength=256),
         grad=False,
