@@ -4,7 +4,8 @@ Upstream's `cse` asks each op by its traits whether it may go, and hashes the ty
 class of an op answers the first question, and no more is hashed than tells ops apart.
 """
 
-from collections.abc import Container, Hashable
+from collections.abc import Container, Generator, Hashable
+from contextlib import contextmanager
 from functools import cache
 
 from xdsl.context import Context
@@ -48,7 +49,7 @@ def share_common(module: ModuleOp, chosen: Container[Operation] | None = None) -
     gone: list[Operation] = []
     for op in module.ops:
         for region in op.regions:
-            _share_in(region, {}, gone, chosen)
+            _share_in(region, _Known(), gone, chosen)
     for op in gone:
         if op.parent is None:
             # gone with the op around it
@@ -61,9 +62,35 @@ def share_common(module: ModuleOp, chosen: Container[Operation] | None = None) -
     return bool(gone)
 
 
+class _Known:
+    """The ops of the scopes that are open, by `_key`."""
+
+    def __init__(self) -> None:
+        self._ops: dict[Hashable, list[Operation]] = {}
+        self._added: list[list[Operation]] = []
+        """The list of each op that was added, in order: what leaves a scope is taken back without copies."""
+
+    def alike(self, op: Operation) -> list[Operation]:
+        """Earlier ops that may be equal to an op."""
+        return self._ops.setdefault(_key(op), [])
+
+    def add(self, alike: list[Operation], op: Operation) -> None:
+        """Add an op to the earlier ones that `alike` found."""
+        alike.append(op)
+        self._added.append(alike)
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Forget on exit what was added in between."""
+        outside = len(self._added)
+        yield
+        while len(self._added) > outside:
+            self._added.pop().pop()
+
+
 def _share_in(
     region: Region,
-    known: dict[Hashable, list[Operation]],
+    known: _Known,
     gone: list[Operation],
     chosen: Container[Operation] | None,
 ) -> None:
@@ -75,15 +102,18 @@ def _share_in(
 
 def _share_in_block(
     block: Block,
-    known: dict[Hashable, list[Operation]],
+    known: _Known,
     gone: list[Operation],
     chosen: Container[Operation] | None,
 ) -> None:
     for op in block.ops:
         kind = type(op)
         for region in op.regions:
-            seen = {} if _is_isolated(kind) else {key: [*same] for key, same in known.items()}
-            _share_in(region, seen, gone, chosen)
+            if _is_isolated(kind):
+                _share_in(region, _Known(), gone, chosen)
+                continue
+            with known.scope():
+                _share_in(region, known, gone, chosen)
         if not is_pure(op):
             continue
         if all(result.first_use is None for result in op.results):
@@ -91,7 +121,7 @@ def _share_in_block(
             continue
         if any(len(region.blocks) > 1 for region in op.regions):
             continue
-        same = known.setdefault(_key(op), [])
+        same = known.alike(op)
         for earlier in same:
             if (chosen is None or op in chosen or earlier in chosen) and _is_equal(earlier, op):
                 for result, other in zip(op.results, earlier.results, strict=True):
@@ -99,7 +129,7 @@ def _share_in_block(
                 gone.append(op)
                 break
         else:
-            same.append(op)
+            known.add(same, op)
 
 
 def _key(op: Operation) -> Hashable:
