@@ -4,7 +4,8 @@ What stands around them is in `llvm_module.py`."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, memref, scf
@@ -77,6 +78,10 @@ class LlvmBody(LlvmLines):
         self.names: dict[SSAValue, str] = {}
         self.written: set[SSAValue] = set()
         self.nonnegative: set[SSAValue] = set()
+        self.known: Mapping[SSAValue, int] = {}
+        """Arguments that are the same in every call."""
+        self.arguments: dict[SSAValue, str] = {}
+        """The names of those as parameters."""
         self.messages: dict[str, str] = {}
         """The texts of checks, with the names of the constants that hold them."""
         self.texts: dict[str, str] = {}
@@ -262,7 +267,9 @@ class LlvmBody(LlvmLines):
 
     def apart(self, loop: scf.ForOp) -> None:
         """Call a function that is the loop: equal loops are one."""
-        given, part = Given(self.names, loop), LlvmBody(self.function, loop)
+        # known arguments stay parameters: loops that differ in them alone are equal
+        outside = ChainMap({x: self.arguments[x] for x in self.known}, self.names)
+        given, part = Given(outside, loop), LlvmBody(self.function, loop)
         part.names, part.parts, part.nonnegative = given, self.parts, self.nonnegative
         part.blocks_of(loop)
         for buffer in given.own:
@@ -279,7 +286,7 @@ class LlvmBody(LlvmLines):
         """The blocks of a loop that stays one."""
         lb, ub, step = (self.names[x] for x in op.operands[:3])
         inits = [self.names[x] for x in op.iter_args]
-        low, high = constant_index(op.lb), constant_index(op.ub)
+        low, high = (self.known.get(x, constant_index(x)) for x in (op.lb, op.ub))
         known = low is not None and high is not None
         if low is not None and high is not None and low >= high:
             self.names.update(zip(op.results, inits, strict=True))
@@ -308,7 +315,7 @@ class LlvmBody(LlvmLines):
                 text = self.phi(arg.type, [(start, before), (again, latch)])
                 self.lines[first + i] = f"  {phis[i]} = {text}"
             again = self.line(f"icmp slt i64 {following}, {ub}")
-            hint = "" if (found := metadata_of(op)) is None else f", !llvm.loop !{METADATA.index(found)}"
+            hint = "" if (found := metadata_of(op, self.known)) is None else f", !llvm.loop !{METADATA.index(found)}"
             self.emit(f"br i1 {again}, label %{body}, label %{done}{hint}")
         self.start(done)
         for result, init, last in zip(op.results, inits, yielded, strict=True):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, UNROLL
@@ -63,10 +66,10 @@ METADATA = tuple(hint.metadata() for hint in HINTS if hint is not KEEP_ROLLED)
 """What is said in LLVM text: nothing is written out but what lowering/lir_mark_unrolled.py has marked."""
 
 
-def hint_of(loop: scf.ForOp) -> LoopHint | None:
+def hint_of(loop: scf.ForOp, known: Mapping[SSAValue, int] = MappingProxyType({})) -> LoopHint | None:
     """
     How a loop is written out, how many of its vectors are in flight at once, or whether it stays a loop, where that is
-    not left to LLVM.
+    not left to LLVM. `known` holds values that are no constants in the IR, but the same in every call.
 
     What lowering/lir_mark_unrolled.py has marked is written out. The functions of mathlib are long chains of dependent
     operations. LLVM counts the registers, and lets one vector at a time wait for its chain; four at once, spilling,
@@ -84,8 +87,11 @@ def hint_of(loop: scf.ForOp) -> LoopHint | None:
         return AS_VECTORS
     ops = loop.body.block.ops
     calls = sum(type(op) in FUNCTIONS for op in ops)
-    low, high = constant_index(loop.lb), constant_index(loop.ub)
+    low, high = (known.get(x, constant_index(x)) for x in (loop.lb, loop.ub))
     count = LONG_LOOP if low is None or high is None else high - low
+    if loop.ub in known and count >= SHORT_LOOP:
+        # kernels of any length are written for long ones
+        count = max(count, LONG_LOOP)
     if any(type(op) in SMALL_VARIANTS for op in ops):
         return INTERLEAVE[1]
     if not calls or count < SHORT_LOOP:
@@ -93,7 +99,7 @@ def hint_of(loop: scf.ForOp) -> LoopHint | None:
     return INTERLEAVE[2 if calls >= LONG_CHAIN and count < LONG_LOOP else 4]
 
 
-def metadata_of(loop: scf.ForOp) -> str | None:
+def metadata_of(loop: scf.ForOp, known: Mapping[SSAValue, int]) -> str | None:
     """What LLVM text says about a loop: of `METADATA`, if anything."""
-    hint = hint_of(loop)
+    hint = hint_of(loop, known)
     return None if hint is None or hint is KEEP_ROLLED else hint.metadata()
