@@ -9,9 +9,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from xdsl.dialects.builtin import (
-    ModuleOp,
-)
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.lowering.kernel_pass import launches_of
@@ -198,6 +197,12 @@ def _heap(body: LlvmBody) -> _Heap:
     return _Heap(before, ["  call void @free(ptr %heap)"])
 
 
+def _adds(kernel: KernelOp) -> bool:
+    """Whether a loop carries a floating-point number: LLVM would choose the order of a sum by the extent."""
+    loops = (op for op in kernel.walk() if isinstance(op, scf.ForOp))
+    return any(isinstance(x.type, AnyFloat) for loop in loops for x in loop.iter_args)
+
+
 def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     """
     The exported wrapper, which finds the buffers, and the body, whose pointers are known not to alias.
@@ -211,7 +216,7 @@ def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     for i, arg in enumerate(buffers):
         body.names[arg] = f"%a{i}"
     body.arguments = {args[-2]: "%lo", args[-1]: "%hi"}
-    body.known = {} if extent is None else {args[-2]: 0, args[-1]: extent}
+    body.known = {} if extent is None or _adds(kernel) else {args[-2]: 0, args[-1]: extent}
     body.names |= body.arguments | {arg: str(number) for arg, number in body.known.items()}
     body.nonnegative.add(args[-2])
     body.block(kernel.body.block)
