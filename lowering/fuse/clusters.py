@@ -23,11 +23,15 @@ from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import Demand, Reduces, agree, demand_of, rows_of
 from xdsl_rlx.transforms.driver import is_constant
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
-from xdsl_rlx.transforms.scalar_cost import DEAR as SCALAR_DEAR
+from xdsl_rlx.transforms.scalar_cost import DEAR as FUNCTION
 from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 MOST_OPS = 1000
 """Ops in one group: beyond this the loop body no longer pays for what it saves."""
+
+MOST_CALLS = 16
+"""Transcendental functions in one group. LLVM's time grows faster than their number, and equal groups share a kernel; a
+store and a load cost a fiftieth of so many."""
 
 MOST_BUFFERS = 96
 """Values read and written by one group."""
@@ -77,6 +81,8 @@ class Cluster:
     after: BitSet = EMPTY
     again: int = 0
     """Ops that are copies of those of other clusters."""
+    calls: int = 0
+    """Ops that cost as much as a transcendental function."""
     version: int = 0
     dear: int | None = None
     """The elements of the smallest result that costs more than `DEAR` each; None if none does."""
@@ -92,6 +98,7 @@ class Cluster:
             used[operand] = used.get(operand, 0) + 1
         space = None if _stays_outside(op) else Space.of(op)
         is_reduction = space is not None and REDUCTION.get(type(op)) is not None
+        cost = scalar_cost(op) if SCALAR.get(type(op)) is not None else 0
         return Cluster(
             {op},
             space,
@@ -103,8 +110,9 @@ class Cluster:
             name,
             name,
             before,
-            dear=_elements(op) if SCALAR.get(type(op)) is not None and scalar_cost(op) > DEAR else None,
-            cost=scalar_cost(op) if SCALAR.get(type(op)) is not None else 0,
+            calls=int(cost >= FUNCTION),
+            cost=cost,
+            dear=_elements(op) if cost > DEAR else None,
         )
 
     def repeats(self, other: Cluster) -> bool:
@@ -119,7 +127,7 @@ class Cluster:
 
         So they would in one kernel with a cluster of rows alone. It pays where they take long beside the row.
         """
-        if other.space is None or self.space is None or other.cost < SCALAR_DEAR:
+        if other.space is None or self.space is None or other.cost < FUNCTION:
             return False
         rows = prod(other.space.extents)
         kinds = {demand.kind for demand in other.demands.values() if demand is not None}
@@ -154,6 +162,7 @@ class Cluster:
         self.ops |= other.ops
         self.products += other.products
         self.again += other.again
+        self.calls += other.calls
         self.space = space
         self.demands = demands
         self.cost += other.cost
@@ -175,7 +184,7 @@ def _shared(first: Cluster, second: Cluster, space: Space) -> dict[Operation, De
 
     Each row has to write once what is needed outside.
     """
-    if len(first.ops) + len(second.ops) > MOST_OPS:
+    if len(first.ops) + len(second.ops) > MOST_OPS or first.calls + second.calls > MOST_CALLS:
         return None
     outputs = [value for value, _ in _outputs(first, second)]
     reads = len(first.reads) + sum(value not in first.reads and value.owner not in first.ops for value in second.reads)
