@@ -33,6 +33,7 @@ from xdsl_rlx.passes import run_passes
 from xdsl_rlx.static_keys import is_static_leaf, static_key
 from xdsl_rlx.tracing import PLAIN, builder_of
 from xdsl_rlx.tracing import traced as trace_for
+from xdsl_rlx.transforms.collector import paused_collector
 
 assert table.ROWS
 
@@ -187,6 +188,7 @@ class Imported:
             self._programs[key] = self._traced(leaves, tree, signature, x64)
         return self._programs[key]
 
+    @paused_collector()
     def _traced(self, leaves: Sequence[Any], tree: Any, signature: tuple[_Leaf, ...], x64: bool) -> _Program:
         jax = jax_module("from_jax")
         moving = tuple(n for n, one in enumerate(signature) if one.static is None)

@@ -27,6 +27,7 @@ from xdsl_rlx.donation import Donate, Donations, asked, check_overlaps
 from xdsl_rlx.lowering.run_errors import ArgumentError
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
 from xdsl_rlx.tracing import EAGER, PLAIN, Traced, builder_of, is_tracing, name_of, traced, type_of
+from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.tree import Flatten, Structure, Tree, instance_of, unflatten
 from xdsl_rlx.weak_integers import Fit
 
@@ -274,6 +275,7 @@ class CompiledFunction:
                     found[slot] = {**found[slot], key: _marked(found[slot][key], name)}
         return tuple(found)
 
+    @paused_collector()
     def _entry(self, leaves: Sequence[Any], structure: Structure, values: Sequence[Any]) -> _Entry:
         self._log.add(name_of(self.__wrapped__), self.parameters, values)
         made = traced(self.parameters, values, name_of(self.__wrapped__), hold=True, modes=())
