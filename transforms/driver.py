@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
+from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
@@ -93,9 +94,41 @@ def sweep(module: ModuleOp, pattern: RewritePattern, inner_first: bool = False) 
 
 
 def _sweep(module: ModuleOp, driven: _Driven, inner_first: bool = False) -> bool:
-    listener = PatternRewriterListener(operation_insertion_handler=[driven.locate])
-    walker = PatternRewriteWalker(driven, inner_first, False, inner_first, listener=listener)
-    return walker.rewrite_module(module)
+    """As xDSL's `PatternRewriteWalker` does that is not recursive, which takes twice the time to find the ops."""
+    ops: list[Operation] = []
+    _collect(module.body, ops)
+    if not ops:
+        return False
+    gone: set[Operation] = set()
+    rewriter, acted = PatternRewriter(ops[0]), False
+    rewriter.operation_insertion_handler = [driven.locate]
+    rewriter.operation_removal_handler = [lambda op: gone.update(op.walk())]
+    for op in reversed(ops) if inner_first else ops:
+        if op in gone:
+            continue
+        rewriter.has_done_action = False
+        rewriter.current_operation = op
+        rewriter.insertion_point = InsertPoint.before(op)
+        rewriter.name_hint = None
+        try:
+            driven.match_and_rewrite(op, rewriter)
+        except Exception as error:
+            op.emit_error(f"Error while applying pattern: {error}", underlying_error=error)
+        acted |= rewriter.has_done_action
+    return acted
+
+
+def _collect(region: Region, ops: list[Operation]) -> None:
+    """Append the ops of a region at any depth, in their order, each in front of those in its regions."""
+    block = region.first_block
+    while block is not None:
+        op = block.first_op
+        while op is not None:
+            ops.append(op)
+            for inner in op.regions:
+                _collect(inner, ops)
+            op = op.next_op
+        block = block.next_block
 
 
 def rewrite(module: ModuleOp, pattern: RewritePattern) -> bool:
