@@ -9,8 +9,10 @@ from xdsl.dialects.func import FuncOp
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.derive import context
+from xdsl_rlx.dialects.lir import LaunchOp
 from xdsl_rlx.lowering.fuse.bit_sets import WIDTH, BitSet
-from xdsl_rlx.lowering.fuse.clusters import Cluster, Clusters
+from xdsl_rlx.lowering.fuse.clusters import MOST_CALLS, Cluster, Clusters
+from xdsl_rlx.lowering.kernel_pass import kernels_of
 from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
 
 
@@ -92,3 +94,14 @@ def test_what_clusters_know_takes_memory_in_proportion_to_the_ops() -> None:
         found = {*clusters.of.values()}
         chunks.append(sum(c.before.chunk_count + c.after.chunk_count + c.members.chunk_count for c in found))
     assert chunks[1] < 5 * chunks[0]
+
+
+def test_long_chains_of_functions_are_cut_into_groups_that_share_a_kernel() -> None:
+    g = rlx.Graph("chain")
+    x = g.input("x", (1000,))
+    for _ in range(3 * MOST_CALLS):
+        x = g.tanh(x)
+    g.set_outputs([x])
+    lowered = rlx.lower(g).module
+    assert len([op for op in lowered.walk() if isinstance(op, LaunchOp)]) == 3
+    assert len(kernels_of(lowered)) == 1

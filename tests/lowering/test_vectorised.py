@@ -188,3 +188,18 @@ def test_rows_cut_out_of_longer_ones_are_prefetched(rows: int, prefetched: bool)
     g.set_outputs([x[:, :256] * g.sigmoid(x[:, 256:])])
     lowered = str(rlx.lower(g))
     assert lowered.count("lir.prefetch") == (2 * 256 * 4 // 64 if prefetched else 0)
+
+
+@pytest.mark.parametrize(("length", "threads", "constant"), [(8, 1, True), (1 << 20, 2, False)], ids=["one", "many"])
+def test_the_extent_of_a_launch_in_one_chunk_is_a_constant(length: int, threads: int, constant: bool) -> None:
+    g = rlx.Graph("line")
+    g.set_outputs([g.exp(g.input("x", (length,)))])
+    text = emit_llvm(lower_to_lir(g.module, threads))
+    bounds = re.findall(r"icmp slt i64 %v\d+, (\S+)", text)
+    assert bounds and all(bound == (str(length) if constant else "%hi") for bound in bounds)
+
+
+def test_sums_of_rows_have_the_bounds_of_any_length() -> None:
+    g = rlx.Graph("sum")
+    g.set_outputs([g.reduce_sum(g.input("x", (8,)), [0])])
+    assert re.search(r"icmp slt i64 %\w+, %hi", emit_llvm(lower_to_lir(g.module, 1)))
