@@ -6,7 +6,7 @@ overhead. `--workloads` takes the workloads of `workloads.py`, which have the si
 and adds the same workload by hand: as a function of the same trees that is written with this package.
 
 Each side gets the arguments that it likes best: arrays of JAX, or of NumPy. Results that are not a number are summed
-for the gradient. Calls take turns in one process; the number is the least of the turns.
+for the gradient. Calls take turns in one process, in all orders; the number is the least of the turns.
 
 `--threads N` sets the threads of both. `--only WORD` takes the programs that have it in their names. `--kind` takes
 `value` or `gradient`. `--cpu-time` counts the time of all threads of this process instead of wall time: on a busy
@@ -31,6 +31,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import cycle, permutations
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
@@ -202,13 +203,14 @@ def timed(sides: dict[str, Callable[[], Any]], clock: Clock) -> dict[str, float]
     best = dict.fromkeys(sides, math.inf)
     begin = time.perf_counter()
     gc.disable()
-    for turn in range(MOST_TURNS):
+    # a side finds in the caches what the one before it left there, so the order changes
+    for turn, names in zip(range(MOST_TURNS), cycle(permutations(sides))):
         if turn >= LEAST_TURNS and time.perf_counter() - begin > ROW_SECONDS * len(sides):
             break
-        for name, call in sides.items():
+        for name in names:
             start = clock()
             for _ in range(counts[name]):
-                call()
+                sides[name]()
             best[name] = min(best[name], (clock() - start) / counts[name])
     gc.enable()
     return best
