@@ -102,7 +102,8 @@ def _reshape_view(op: Operation, layout: StridedLayout) -> StridedLayout | None:
     available, stride = 1, 1
     for extent in reversed(after):
         if extent == 1:
-            strides.append(0)
+            # as in row-major order, so that views that a program writes in several ways are one layout
+            strides.append(stride)
             continue
         if available == 1:
             available, stride = old.pop()
