@@ -180,14 +180,15 @@ def _product_of_heads(found: Contraction, place: _Place) -> ScoresByHand | None:
     The product of queries and keys, either first; keys run over the axis.
 
     Queries run over the dimension in front of the last one if that may be, else over the largest one that may: those
-    which heads share keys along may be, too.
+    which heads share keys along may be, too. These come last among the leading dimensions.
     """
     shape, rank, axis = shape_of(place.full.value), len(place.full.at), place.axis
     others = sorted((d for d in range(rank) if d != axis), key=lambda d: (d == rank - 2, shape[d], d), reverse=True)
     for row in others:
-        lead = [d for d in range(rank) if d not in (row, axis)]
         for queries, keys in (found, found[::-1]):
             (q, of_q), (k, of_k) = _unscaled(queries), _unscaled(keys)
+            outer = [d for d in range(rank) if d not in (row, axis)]
+            lead = sorted(outer, key=lambda d, k=k: shape[d] != 1 and d not in k.at)
             laid_q, laid_k = laid(q, (*lead, row, SUMMED)), laid(k, (*lead, axis, SUMMED))
             if laid_q is not None and laid_k is not None:
                 return ScoresByHand(laid_q, laid_k, (*lead, row, axis), of_q * of_k)

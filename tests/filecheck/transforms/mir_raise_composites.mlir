@@ -574,6 +574,34 @@ func.func @packed(%q: tensor<2x4x24xf32> {mir.name = "q", mir.kind = "input"}, %
 
 // -----
 
+// Grouped heads of JAX's own attention: the group, along which heads share keys, is in front of all.
+// CHECK-LABEL: func.func @grouped_heads_of_jax
+// CHECK: mir.attention %{{.*}}, %{{.*}}, %{{.*}} layout bhsd heads 6 kv_heads 3 mask none : (tensor<2x6x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> (tensor<2x6x4x8xf32>, tensor<2x6x4xf32>)
+// CHECK-NOT: mir.dot_general
+func.func @grouped_heads_of_jax(%q: tensor<2x4x6x8xf32> {mir.name = "q", mir.kind = "input"}, %k: tensor<2x4x3x8xf32> {mir.name = "k", mir.kind = "input"}, %v: tensor<2x4x3x8xf32> {mir.name = "v", mir.kind = "input"}) -> tensor<2x4x6x8xf32> {
+  %0 = mir.reshape %q : tensor<2x4x6x8xf32> to tensor<2x4x3x2x8xf32>
+  %1 = mir.dot_general %0, %k contracting [4] x [3] batch [0, 2] x [0, 2] : (tensor<2x4x3x2x8xf32>, tensor<2x4x3x8xf32>) -> tensor<2x3x4x2x4xf32>
+  %2 = mir.constant dense<0.353553385> : tensor<f32>
+  %3 = mir.mul %1, %2 : (tensor<2x3x4x2x4xf32>, tensor<f32>) -> tensor<2x3x4x2x4xf32>
+  %4 = mir.reduce_max %3 axes [4] : (tensor<2x3x4x2x4xf32>) -> tensor<2x3x4x2xf32>
+  %5 = mir.transpose %4 perm [3, 0, 1, 2] : (tensor<2x3x4x2xf32>) -> tensor<2x2x3x4xf32>
+  %6 = mir.reshape %5 : tensor<2x2x3x4xf32> to tensor<2x2x3x4x1xf32>
+  %7 = mir.stop_gradient %6 : tensor<2x2x3x4x1xf32>
+  %8 = mir.transpose %3 perm [3, 0, 1, 2, 4] : (tensor<2x3x4x2x4xf32>) -> tensor<2x2x3x4x4xf32>
+  %9 = mir.sub %8, %7 : (tensor<2x2x3x4x4xf32>, tensor<2x2x3x4x1xf32>) -> tensor<2x2x3x4x4xf32>
+  %10 = mir.exp %9 : tensor<2x2x3x4x4xf32>
+  %11 = mir.reduce_sum %10 axes [4] : (tensor<2x2x3x4x4xf32>) -> tensor<2x2x3x4xf32>
+  %12 = mir.reshape %11 : tensor<2x2x3x4xf32> to tensor<2x2x3x4x1xf32>
+  %13 = mir.div %10, %12 : (tensor<2x2x3x4x4xf32>, tensor<2x2x3x4x1xf32>) -> tensor<2x2x3x4x4xf32>
+  %14 = mir.dot_general %v, %13 contracting [1] x [4] batch [0, 2] x [1, 2] : (tensor<2x4x3x8xf32>, tensor<2x2x3x4x4xf32>) -> tensor<2x3x8x2x4xf32>
+  %15 = mir.transpose %14 perm [3, 0, 4, 1, 2] : (tensor<2x3x8x2x4xf32>) -> tensor<2x2x4x3x8xf32>
+  %16 = mir.transpose %15 perm [1, 2, 3, 0, 4] : (tensor<2x2x4x3x8xf32>) -> tensor<2x4x3x2x8xf32>
+  %17 = mir.reshape %16 : tensor<2x4x3x2x8xf32> to tensor<2x4x6x8xf32>
+  func.return %17 : tensor<2x4x6x8xf32>
+}
+
+// -----
+
 // In the body of a loop, too.
 // CHECK-LABEL: func.func @in_a_body(%x: tensor<4x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3x3xf32> {mir.name = "w", mir.kind = "input"}, %b: tensor<3xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<4x3xf32> {
 // CHECK-NEXT: %0 = mir.remat captured(%x, %w, %b : tensor<4x3xf32>, tensor<3x3xf32>, tensor<3xf32>) -> (tensor<4x3xf32>) {
