@@ -41,6 +41,7 @@ from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
 from xdsl_rlx.transforms.mir_lower_regions import MirLowerRegionsPass
 from xdsl_rlx.transforms.mir_pin_taps import MirPinTapsPass
 from xdsl_rlx.transforms.mir_raise_composites import MirRaiseCompositesPass
+from xdsl_rlx.transforms.mir_slice_gathers import MirSliceGathersPass
 from xdsl_rlx.transforms.mir_unfuse_elementwise_regions import MirUnfuseElementwiseRegionsPass
 from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
 from xdsl_rlx.transforms.mir_unroll_while import MirUnrollWhilePass
@@ -51,6 +52,7 @@ PREPARE_FOR_AD: tuple[RewritingPass, ...] = (
     MirUnfuseElementwiseRegionsPass(),
     MirFuseGaussianSplatPass(),
     MirCancelRootsPass(),
+    MirSliceGathersPass(),
     MirRaiseCompositesPass("differentiated"),
     MirUnfuseForAdPass(),
     MirLowerDotGeneralPass(),
@@ -68,6 +70,7 @@ PREPARE_FOR_REVERSE: tuple[RewritingPass, ...] = (
 """The same for reverse mode, which goes back over loops."""
 
 PREPARE_FOR_FUSION: tuple[RewritingPass, ...] = (
+    MirSliceGathersPass(),
     MirFissionScansPass(),
     MirFuseBatchPreprocessPass(),
     MirLowerRegionsPass(),

@@ -44,6 +44,7 @@ PASSES = (
     "mir-raise-composites",
     "mir-raise-loops",
     "mir-select-outputs",
+    "mir-slice-gathers",
     "mir-unfuse-elementwise-regions",
     "mir-unfuse-for-ad",
     "mir-unroll-while",
