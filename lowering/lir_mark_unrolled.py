@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, cast
 
 from xdsl.dialects import arith, memref, scf
@@ -82,14 +83,15 @@ class LirMarkUnrolledPass(KernelPass):
 
     def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
         """Mark the loops of one kernel."""
-        found: list[_Choice] = []
-        _size(kernel.body.block, found)
-        left = TOTAL
-        for choice in sorted(found, key=lambda choice: choice.size):
-            left -= choice.size
-            if left < 0:
-                return
+        for choice in _chosen(kernel):
             choice.loop.attributes[UNROLL] = _count(choice.count)
+
+
+def leaves_short_loops(kernel: KernelOp) -> bool:
+    """Whether a loop of a kernel stays that is too short for vectors: there would be vectors of the loop around it."""
+    unrolled = {choice.loop for choice in _chosen(kernel)}
+    loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp) and op not in unrolled]
+    return any((trips := trip_count(loop)) is not None and trips < SHORT for loop in loops)
 
 
 @lru_cache(256)
@@ -105,6 +107,15 @@ class _Choice:
     loop: scf.ForOp
     count: int
     size: int
+
+
+def _chosen(kernel: KernelOp) -> list[_Choice]:
+    """The loops of a kernel to unroll, the smallest first, as long as they have `TOTAL` operations in all."""
+    found: list[_Choice] = []
+    _size(kernel.body.block, found)
+    found.sort(key=lambda choice: choice.size)
+    sizes = accumulate(choice.size for choice in found)
+    return [choice for choice, size in zip(found, sizes, strict=True) if size <= TOTAL]
 
 
 def _size(block: Block, found: list[_Choice]) -> int | None:

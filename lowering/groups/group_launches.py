@@ -29,7 +29,8 @@ from xdsl_rlx.lowering.groups.group import Group
 from xdsl_rlx.lowering.groups.group_kernel import GroupKernel
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.groups.row_kernel import RowKernel
-from xdsl_rlx.lowering.groups.short_row_kernel import ShortRowKernel, are_rows_short
+from xdsl_rlx.lowering.groups.short_row_kernel import Across, ShortRowKernel, across_rows
+from xdsl_rlx.lowering.lir_mark_unrolled import leaves_short_loops
 from xdsl_rlx.lowering.nests.work import Buffers
 from xdsl_rlx.lowering.updates import is_updated
 
@@ -154,13 +155,16 @@ class _GroupLaunches:
         most = self.threads * (1 if accumulating or group.products else PIECES_PER_THREAD)
         pieces = self._pieces(extent, most)
         chunk = max(1, -(-extent // pieces))
-        short = not batched and are_rows_short(group)
-        if short and pieces > 1:
+        across = Across.NO if batched else across_rows(group)
+        if across is not Across.NO and pieces > 1:
             chunk = _whole_lines(chunk)
         rows = chunk * (group.count(group.outer) // extent if extent else 1)
         accumulators = self._accumulators(accumulating, -(-extent // chunk), rows > BLOCK)
-        kind = ShortRowKernel if short else RowKernel
-        return self._with_combines(kind(group, chunk, accumulators, products), extent, accumulators)
+        kind = ShortRowKernel if across is Across.YES else RowKernel
+        found = self._with_combines(kind(group, chunk, accumulators, products), extent, accumulators)
+        if across is Across.UNLESS_UNROLLED and leaves_short_loops(found[0].kernel):
+            return self._with_combines(ShortRowKernel(group, chunk, accumulators, products), extent, accumulators)
+        return found
 
     def _column_launches(self, products: Sequence[Product] = ()) -> list[Launch]:
         """

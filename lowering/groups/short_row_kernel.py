@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
@@ -20,16 +21,38 @@ from xdsl_rlx.lowering.groups.row_kernel import RowKernel
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.transforms.scalar_cost import DEAR, scalar_cost
 
-SHORT = range(7, 16)
-"""Elements of a row of which vectors go across the rows: fewer are written out."""
+SHORT = range(2, 16)
+"""Elements of a row of which vectors may go across the rows."""
+
+FEW = 7
+"""Elements from which on they do. Loops over fewer are unrolled, and LLVM makes vectors of the loop over rows."""
 
 VECTOR = 64
 """Bytes of the largest vectors: rows that fill them stay as they are."""
 
 
-def are_rows_short(group: Group) -> bool:
+class Across(Enum):
+    """Whether vectors go across the rows of a group."""
+
+    NO = auto()
+    UNLESS_UNROLLED = auto()
+    """If the loops over a row are not unrolled."""
+    YES = auto()
+
+
+def across_rows(group: Group) -> Across:
+    """Whether vectors go across the rows of a group."""
+    if not _are_rows_short(group):
+        return Across.NO
+    if group.count(group.inner) < FEW:
+        return Across.UNLESS_UNROLLED
+    # the index of each loop is a remainder, which has no vectors
+    return Across.YES if len(group.outer) == 1 else Across.NO
+
+
+def _are_rows_short(group: Group) -> bool:
     """
-    Whether vectors go across the rows of a group: short ones, enough of them, and dear.
+    Whether vectors may go across the rows of a group: short ones, enough of them, and dear.
 
     Something else than a sum is needed of each, which takes long within a vector, and a function that is worth to bring
     elements from row to row side by side. What is reduced over all rows has to add up in any order.
@@ -38,9 +61,8 @@ def are_rows_short(group: Group) -> bool:
     chosen = [op for op, kind in kinds.items() if kind is Reduces.ROW and not REDUCTION.lookup(op).rounds]
     inner = group.count(group.inner)
     return (
-        bool(chosen)
+        bool(chosen and group.outer)
         and all(kind is Reduces.ROW or REDUCTION.lookup(op).rounds for op, kind in kinds.items())
-        and len(group.outer) == 1
         and inner in SHORT
         and inner * element_bytes(element_of(chosen[0].operands[0])) % VECTOR != 0
         and group.count(group.outer) >= SHORT.stop
