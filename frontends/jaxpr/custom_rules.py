@@ -49,10 +49,11 @@ def with_rules(
     outputs = [n for n, one in enumerate(c.eqn.outvars) if _is_float(one.aval)]
     if not floats or not outputs:
         return list(function(*(xs[n] for n in moving)))
+    derived = _Derived(c, owner, merged, moving, floats, outputs)
     if by_jvp:
-        owner.defjvp(_pushed(c, owner, merged, moving, floats, outputs))
+        owner.defjvp(derived.pushed())
     else:
-        owner.defvjp(*_pulled(c, owner, merged, moving, floats, outputs))
+        owner.defvjp(*derived.pulled())
     return list(owner(*(xs[n] for n in moving)))
 
 
@@ -171,70 +172,79 @@ def _chosen(found: Sequence[Any], numbers: Sequence[int]) -> list[Any]:
     return [found[n] for n in numbers]
 
 
-def _pushed(
-    c: Call,
-    owner: Callable[..., Any],
-    merged: Callable[..., list[Any]],
-    moving: Sequence[int],
-    floats: Sequence[int],
-    outputs: Sequence[int],
-) -> Callable[..., Any]:
-    """The rule of forward mode."""
-    import jax
+@dataclass(frozen=True)
+class _Derived:
+    """An equation as a function, `owner`, of the operands that are no constants, whose numbers are `moving`."""
 
-    def trace(floats: Sequence[int]) -> Any:
-        function, variables = as_function(c.eqn), c.eqn.invars
+    call: Call
+    owner: Callable[..., Any]
+    merged: Callable[..., list[Any]]
+    """All operands of the equation, from those that are no constants."""
+    moving: Sequence[int]
+    floats: Sequence[int]
+    """The operands that it has derivatives by."""
+    outputs: Sequence[int]
+    """The results that have derivatives."""
 
-        def both(primals: Sequence[Any], moved: Sequence[Any]) -> Any:
-            of_floats = _of_floats(function, floats, primals)
-            found, slopes = jax.jvp(of_floats, [primals[n] for n in floats], list(moved))
-            return found, [slopes[n] for n in outputs]
+    def pushed(self) -> Callable[..., Any]:
+        """The rule of forward mode."""
+        import jax
 
-        return c.walk.trace(both, types_of(variables), types_of([variables[n] for n in floats]))
+        eqn, outputs = self.call.eqn, self.outputs
+        count = len(eqn.outvars)
 
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        rule = c.walk.kept(c.eqn, ("jvp", *floats), lambda: _traced_rule(floats, trace))
-        if not rule.floats:
-            return owner(*primals), None
-        moved = [tangents[moving.index(n)] for n in rule.floats]
-        results = c.walk.run(rule.jaxpr, [*merged(primals), *moved])
-        count = len(c.eqn.outvars)
-        slopes = dict(zip(outputs, results[count:], strict=True))
-        return tuple(results[:count]), tuple(slopes.get(n) for n in range(count))
+        def derive(function: Callable[..., Any], at: Sequence[Any], moved: Sequence[Any]) -> Any:
+            found, slopes = jax.jvp(function, at, list(moved))
+            return found, _chosen(slopes, outputs)
 
-    return jvp
+        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+            rule = self._rule("jvp", derive, lambda floats: _chosen(eqn.invars, floats))
+            if not rule.floats:
+                return self.owner(*primals), None
+            moved = [tangents[self.moving.index(n)] for n in rule.floats]
+            results = self.call.walk.run(rule.jaxpr, [*self.merged(primals), *moved])
+            slopes = dict(zip(outputs, results[count:], strict=True))
+            return tuple(results[:count]), tuple(slopes.get(n) for n in range(count))
 
+        return jvp
 
-def _pulled(
-    c: Call,
-    owner: Callable[..., Any],
-    merged: Callable[..., list[Any]],
-    moving: Sequence[int],
-    floats: Sequence[int],
-    outputs: Sequence[int],
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The two functions of a rule of reverse mode."""
-    import jax
+    def pulled(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """The two functions of a rule of reverse mode."""
+        import jax
 
-    def trace(floats: Sequence[int]) -> Any:
-        function, variables = as_function(c.eqn), c.eqn.invars
+        eqn, outputs = self.call.eqn, self.outputs
 
-        def both(primals: Sequence[Any], cotangents: Sequence[Any]) -> Any:
-            every = _of_floats(function, floats, primals)
-            of_floats = lambda *some: _chosen(every(*some), outputs)  # noqa: E731
-            return jax.vjp(of_floats, *(primals[n] for n in floats))[1](list(cotangents))
+        def derive(function: Callable[..., Any], at: Sequence[Any], cotangents: Sequence[Any]) -> Any:
+            return jax.vjp(lambda *some: _chosen(function(*some), outputs), *at)[1](list(cotangents))
 
-        return c.walk.trace(both, types_of(variables), types_of([c.eqn.outvars[n] for n in outputs]))
+        def fwd(*primals: Any) -> Any:
+            return self.owner(*primals), primals
 
-    def fwd(*primals: Any) -> Any:
-        return owner(*primals), primals
+        def bwd(primals: Sequence[Any], cotangents: Sequence[Any]) -> Any:
+            rule = self._rule("vjp", derive, lambda _: _chosen(eqn.outvars, outputs))
+            if not rule.floats:
+                return (None,) * len(self.moving)
+            found = self.call.walk.run(rule.jaxpr, [*self.merged(primals), *_chosen(cotangents, outputs)])
+            given = dict(zip(rule.floats, found, strict=True))
+            return tuple(given.get(n) for n in self.moving)
 
-    def bwd(primals: Sequence[Any], cotangents: Sequence[Any]) -> Any:
-        rule = c.walk.kept(c.eqn, ("vjp", *floats), lambda: _traced_rule(floats, trace))
-        if not rule.floats:
-            return (None,) * len(moving)
-        found = c.walk.run(rule.jaxpr, [*merged(primals), *(cotangents[n] for n in outputs)])
-        given = dict(zip(rule.floats, found, strict=True))
-        return tuple(given.get(n) for n in moving)
+        return fwd, bwd
 
-    return fwd, bwd
+    def _rule(
+        self,
+        kind: str,
+        derive: Callable[[Callable[..., Any], Sequence[Any], Sequence[Any]], Any],
+        moved: Callable[[Sequence[int]], Sequence[Any]],
+    ) -> _Rule:
+        """The rule that `derive` gives, traced once: `moved` has the variables of the tangents or cotangents."""
+        walk, eqn = self.call.walk, self.call.eqn
+
+        def trace(floats: Sequence[int]) -> Any:
+            function = as_function(eqn)
+
+            def both(primals: Sequence[Any], others: Sequence[Any]) -> Any:
+                return derive(_of_floats(function, floats, primals), _chosen(primals, floats), others)
+
+            return walk.trace(both, types_of(eqn.invars), types_of(moved(floats)))
+
+        return walk.kept(eqn, (kind, *self.floats), lambda: _traced_rule(self.floats, trace))
