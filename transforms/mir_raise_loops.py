@@ -194,6 +194,12 @@ class _Loop:
         for k, line in self.lines.items():
             if args[k].first_use is not None:
                 found[k] = draft.element(self._numbers(b, line, element_of(args[k]), backwards))
+        counted: dict[object, SSAValue] = {}
+        for op in self._positions() if backwards else ():
+            element = element_of(op.results[0])
+            if element not in counted:
+                counted[element] = draft.element(b.iota((self.times,), 0, element).ssa)
+            found[op] = counted[element]
         shared: dict[tuple[SSAValue, Line], SSAValue] = {}
         for read in reads.values():
             key = read.op.table, read.at
@@ -201,6 +207,12 @@ class _Loop:
                 shared[key] = draft.element(self._slices(b, read, backwards))
             found[read.op] = shared[key]
         return found
+
+    def _positions(self) -> list[Operation]:
+        """The ops of the body that count down to 0, such as `n - t - 1`: a scan from the end has these numbers."""
+        down = Line(self.times - 1, -1)
+        ops = [op for op in self.op.body.block.ops if len(op.results) == 1 and not op.regions]
+        return [op for op in ops if not shape_of(op.results[0]) and self.counters.line(op.results[0]) == down]
 
     def _numbers(self, b: MirBuilder, line: Line, element: object, backwards: bool) -> SSAValue:
         """The values of a counter in all iterations, as the scan goes along them."""
@@ -239,6 +251,10 @@ class _Loop:
             result = env[read.op.result]
             result.replace_all_uses_with(_reshaped(draft.b, elements[read.op], shape_of(result), result))
             env[read.op.result] = elements[read.op]
+        for counts, x in elements.items():
+            if isinstance(counts, Operation) and not isinstance(counts, GatherOp):
+                env[counts.results[0]].replace_all_uses_with(x)
+                env[counts.results[0]] = x
         last = op.last.values
         ys = [self._row(draft.b, env.get(one.value, one.value), k) for k, one in self.writes.items()]
         after = [env.get(last[k], last[k]) for k in carries]

@@ -111,42 +111,46 @@ class _Scatter:
         batch = tuple(self.batch[n] for n in order)
         indexed = [axis for axis in range(len(shape)) if axis not in batching and sizes[axis] < shape[axis]]
         indexed = indexed or list(by_axis)[:1]
-        rest = [axis for axis in range(len(shape)) if axis not in indexed and axis not in batching]
-        front = [axis for axis in rest if not batching and axis < min(indexed, default=0)]
-        back = [axis for axis in rest if axis not in front]
-        at, valid = self._positions(by_axis, indexed, batch, len(batching), mode)
-        extent = prod(shape[axis] for axis in (*batching, *indexed))
-        at = at if valid is None else np.where(valid, at, np.int64(extent))
-        moved = [*front, *batching, *indexed, *back]
-        lead, tail = [shape[axis] for axis in front], [shape[axis] for axis in back]
-        flat = np.reshape(transposed_to(self.operand, range(len(shape)), moved), (*lead, extent, *tail))
-        at = np.reshape(at, (-1,))
-        values = np.reshape(self._updates(front, order, indexed, back), (*lead, shape_of(at)[0], *tail))
-        table = traced(flat)
+        valid = self._valid(by_axis, mode)
         alone = _COMBINED_ALONE.get(kind)
-        if alone is not None and valid is None and is_neutral(_number(table), kind, dtype_of(table)):
-            found = function(alone)(
-                traced(cast(values, dtype_of(flat))), traced(at), extent, len(front), **_OPTIONS.get(kind, {})
-            )
-            found = np.reshape(found, tuple(shape[axis] for axis in moved))
-            return transposed_to(found, moved, range(len(shape)))
-        found = scattered(
-            table.b,
-            kind,
-            table,
-            traced(cast(values, dtype_of(flat))),
-            traced(at),
-            np.asarray(at) if is_constant(at) else None,
-            len(front),
-            unique or self._is_one(batch),
-        )
+        if valid is not None or (alone is not None and not self._is_neutral(kind)):
+            alone = None
+        # the other kinds have no batches of their own, and take those of positions
+        groups = len(batching) if alone or kind == "add" else 0
+        rest = [axis for axis in range(len(shape)) if axis not in indexed and axis not in batching]
+        front = [axis for axis in rest if groups == len(batching) and axis < min(indexed, default=0)]
+        back = [axis for axis in rest if axis not in front]
+        at = self._positions(by_axis, indexed, batch, len(batching) - groups, valid)
+        moved = [*batching[:groups], *front, *batching[groups:], *indexed, *back]
+        lead, tail = [shape[axis] for axis in (*batching[:groups], *front)], [shape[axis] for axis in back]
+        extent = prod(shape[axis] for axis in (*batching[groups:], *indexed))
+        at = np.reshape(at, (*batch[:groups], -1))
+        table = traced(np.reshape(transposed_to(self.operand, range(len(shape)), moved), (*lead, extent, *tail)))
+        values = np.reshape(self._updates(front, order, indexed, back, groups), (*lead, shape_of(at)[-1], *tail))
+        values, axis = traced(cast(values, dtype_of(table))), len(lead)
+        if alone is not None:
+            found = function(alone)(values, traced(at), extent, axis, groups, **_OPTIONS.get(kind, {}))
+        elif groups:
+            b = table.b
+            found = table + b.narrow(b.scatter_add(values, traced(at), extent + 1, axis, groups), axis, 0, extent)
+        else:
+            static = np.asarray(at) if is_constant(at) else None
+            found = scattered(table.b, kind, table, values, traced(at), static, axis, unique or prod(batch) == 1)
         found = np.reshape(found, tuple(shape[axis] for axis in moved))
         return transposed_to(found, moved, range(len(shape)))
 
-    @staticmethod
-    def _is_one(batch: tuple[int, ...]) -> bool:
-        """Whether there is one window, so that no element is updated twice."""
-        return prod(batch) == 1
+    def _is_neutral(self, kind: str) -> bool:
+        """Whether the operand leaves updates as they are."""
+        return is_neutral(_number(traced(self.operand)), kind, dtype_of(self.operand))
+
+    def _valid(self, by_axis: dict[int, Any], mode: str) -> Any:
+        """Which windows `[batch..]` are in range; None for all."""
+        if mode in CLIP_MODES:
+            return None
+        axes = list(by_axis)
+        sizes, extents = [self.sizes[axis] for axis in axes], [self.shape[axis] for axis in axes]
+        valid = in_range([by_axis[axis] for axis in axes], sizes, extents)
+        return None if (is_constant(valid) and np.all(valid)) or self._is_inside(by_axis) else valid
 
     def _is_inside(self, by_axis: dict[int, Any]) -> bool:
         """Whether all starts are seen to be in range."""
@@ -158,42 +162,39 @@ class _Scatter:
         return True
 
     def _positions(
-        self, by_axis: dict[int, Any], indexed: list[int], batch: tuple[int, ...], batching: int, mode: str
-    ) -> tuple[Any, Any]:
-        """The positions `[batch.., window..]` in all batches and the axes that are indexed; those that are in range."""
-        sizes, shape = self.sizes, self.shape
-        windows = [sizes[axis] for axis in indexed]
-        extents = [shape[axis] for axis in indexed]
-        valid: Any = None
-        if mode not in CLIP_MODES:
-            axes = list(by_axis)
-            valid = in_range(
-                [by_axis[axis] for axis in axes], [sizes[axis] for axis in axes], [shape[axis] for axis in axes]
-            )
-            if (is_constant(valid) and np.all(valid)) or self._is_inside(by_axis):
-                valid = None
+        self, by_axis: dict[int, Any], indexed: list[int], batch: tuple[int, ...], batching: int, valid: Any
+    ) -> Any:
+        """
+        The positions `[batch.., window..]` in the axes that are indexed, and the first `batching` axes of the batch.
+
+        It is behind the last one for windows that are not valid.
+        """
+        windows = [self.sizes[axis] for axis in indexed]
+        extents = [self.shape[axis] for axis in indexed]
         zero = np.zeros((1,) * len(batch), np.int64)
-        inside = [clamped(by_axis.get(axis, zero), sizes[axis], shape[axis]) for axis in indexed]
+        inside = [clamped(by_axis.get(axis, zero), self.sizes[axis], self.shape[axis]) for axis in indexed]
         at = flat_positions(inside, windows, extents)
         wide = tuple(n for n in windows if n != 1)
         if at is None:
             at = zero
-        lead = np.reshape(np.arange(prod(batch[:batching]), dtype=np.int64), (*batch[:batching],))
+        count = prod(batch[:batching])
         if batching:
+            lead = np.reshape(np.arange(count, dtype=np.int64), (*batch[:batching],))
             ones = (1,) * (len(batch) - batching + len(wide))
             at = at + np.reshape(lead * np.int64(prod(extents)), (*batch[:batching], *ones))
         whole = (*batch, *wide)
         at = at if shape_of(at) == whole else np.broadcast_to(at, whole)
         if valid is None:
-            return at, None
-        valid = np.reshape(valid, (*shape_of(valid), *(1,) * len(wide)))
-        return at, np.broadcast_to(valid, whole)
+            return at
+        valid = np.broadcast_to(np.reshape(valid, (*shape_of(valid), *(1,) * len(wide))), whole)
+        return np.where(valid, at, np.int64(count * prod(extents)))
 
-    def _updates(self, front: list[int], order: list[int], indexed: list[int], back: list[int]) -> Any:
-        """The updates `[front.., batch.., window.., back..]`."""
+    def _updates(self, front: list[int], order: list[int], indexed: list[int], back: list[int], groups: int) -> Any:
+        """The updates `[groups.., front.., batch.., window.., back..]`."""
         wanted: list[tuple[str, int]] = [
+            *(("batch", n) for n in order[:groups]),
             *(("axis", axis) for axis in front),
-            *(("batch", n) for n in order),
+            *(("batch", n) for n in order[groups:]),
             *(("axis", axis) for axis in indexed),
             *(("axis", axis) for axis in back),
         ]

@@ -91,6 +91,10 @@ def reduce_window(operand: Any, init: Any, kind: str, windows: Windows) -> Any:
     plain = is_neutral(init, kind, dtype)
     if plain and (axis := _cumulative(x.shape, windows)) is not None and category(dtype) in (1, 2):
         return _running(x, kind, *axis)
+    if plain and kind == "add" and (at := _exclusive(x.shape, windows)) is not None and category(dtype) in (1, 2):
+        return cumulative_sum(x, *at, exclusive=True)
+    if plain and kind == "add" and (found := _spread(x, windows, counts)) is not None:
+        return found
     if any(step > 1 for step in windows.base_dilation) or any(map(any, windows.padding)) or 0 in x.shape:
         low, high = zip(*windows.padding, strict=True)
         between = [step - 1 for step in windows.base_dilation]
@@ -113,6 +117,16 @@ def _padded(x: Any, filler: Any, low: Sequence[int], high: Sequence[int], betwee
 
 def _cumulative(shape: Sequence[int], windows: Windows) -> tuple[int, bool] | None:
     """The axis along which the reduction is cumulative, and whether from its end; None if it is not."""
+    return _along_axis(shape, windows, 0)
+
+
+def _exclusive(shape: Sequence[int], windows: Windows) -> tuple[int, bool] | None:
+    """As `_cumulative`, of the elements before each position, or with a reduction from the end of those behind it."""
+    return _along_axis(shape, windows, 1)
+
+
+def _along_axis(shape: Sequence[int], windows: Windows, apart: int) -> tuple[int, bool] | None:
+    """The axis of windows that end so many elements before each position, or begin so many behind: then with True."""
     wide = [axis for axis, size in enumerate(windows.sizes) if size > 1]
     steps = (*windows.strides, *windows.base_dilation, *windows.window_dilation)
     if len(wide) != 1 or any(step != 1 for step in steps):
@@ -122,9 +136,9 @@ def _cumulative(shape: Sequence[int], windows: Windows) -> tuple[int, bool] | No
     others = [pair for number, pair in enumerate(windows.padding) if number != axis]
     if windows.sizes[axis] != n or any(map(any, others)):
         return None
-    if windows.padding[axis] == (n - 1, 0):
+    if windows.padding[axis] == (n - 1 + apart, -apart):
         return axis, False
-    return (axis, True) if windows.padding[axis] == (0, n - 1) else None
+    return (axis, True) if windows.padding[axis] == (-apart, n - 1 + apart) else None
 
 
 def _running(x: Any, kind: str, axis: int, reverse: bool) -> Any:
@@ -138,9 +152,32 @@ def _running(x: Any, kind: str, axis: int, reverse: bool) -> Any:
     return np.flip(found, axis) if reverse else found
 
 
-def cumulative_sum(x: Any, axis: int, reverse: bool = False) -> Any:
+def cumulative_sum(x: Any, axis: int, reverse: bool = False, exclusive: bool = False) -> Any:
     """The sums up to each position of an axis, or from there on, in the element type of `x`."""
-    return function("cumsum")(traced(x), axis, False, reverse, dtype_of(x))
+    return function("cumsum")(traced(x), axis, exclusive, reverse, dtype_of(x))
+
+
+def _spread(x: Any, windows: Windows, counts: Sequence[int]) -> Any:
+    """
+    Sums of windows of images with zeros between elements, or many around: the cotangent of a pool of sums.
+
+    None for other windows, and those that are a pool.
+    """
+    sizes, steps = windows.sizes, windows.base_dilation
+    if len(counts) != 4 or category(dtype_of(x)) != 2 or 0 in x.shape:
+        return None
+    if max(steps) == 1 and all(2 * max(pair) <= k for k, pair in zip(sizes, windows.padding, strict=True)):
+        return None
+    if any(n != 1 for n in (*windows.strides, *windows.window_dilation, *sizes[:2], *steps[:2])):
+        return None
+    if any(map(any, windows.padding[:2])):
+        return None
+    kernel, stride, image = sizes[2:], steps[2:], counts[2:]
+    padding = [k - 1 - low for k, (low, _) in zip(kernel, windows.padding[2:], strict=True)]
+    for n, k, s, p, count in zip(image, kernel, stride, padding, x.shape[2:], strict=True):
+        if not 0 <= 2 * p <= k or n + 2 * p < k or (n + 2 * p - k) // s + 1 != count:
+            return None
+    return x.b.sumpool2d_backward(x, image, kernel, stride, padding)
 
 
 def _doubled(xs: Sequence[Any], combine: Combine, axis: int, reverse: bool) -> Sequence[Any]:
@@ -165,7 +202,8 @@ def _pooled(x: Any, kind: str, windows: Windows) -> Any:
         return None
     wide = [axis for axis, size in enumerate(windows.sizes) if size > 1 or windows.strides[axis] > 1]
     while wide:
-        pair = wide[-2:]
+        # windows of the last axis but one need no transpose
+        pair = [wide[0], wide[0] + 1] if wide == [np.ndim(x) - 2] else wide[-2:]
         wide = wide[:-2]
         x = _pool(x, kind, pair, windows)
     return x

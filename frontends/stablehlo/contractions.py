@@ -47,9 +47,10 @@ def _convolution(c: Call, x: Any, kernel: Any) -> Any:
         pairs,
         tuple(c.get("lhs_dilation", ones)),
         tuple(c.get("rhs_dilation", ones)),
+        tuple(bool(one) for one in c.get("window_reversal", ())),
     )
     groups, batches = int(c.get("feature_group_count", 1)), int(c.get("batch_group_count", 1))
-    return convolution(x, kernel, dims, windows, groups, batches, c.get("window_reversal", ()), c.dtype)
+    return convolution(x, kernel, dims, windows, groups, batches, c.dtype)
 
 
 def _places(layout: Sequence[str], first: str, second: str) -> tuple[int, ...]:

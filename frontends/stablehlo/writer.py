@@ -336,7 +336,10 @@ class Writer:
             return x
         if (array := self.elements_of(x)) is not None:
             return self.constant(array.transpose(axes), element_of(x))
-        type_ = TensorType(element_of(x), [shape_of(x)[axis] for axis in axes])
+        shape = shape_of(x)
+        if (wide := [axis for axis in axes if shape[axis] != 1]) == sorted(wide):
+            return self.reshape(x, [shape[axis] for axis in axes])
+        type_ = TensorType(element_of(x), [shape[axis] for axis in axes])
         return self.op("transpose", [x], type_, permutation=numbers(axes))
 
     def narrow(self, x: SSAValue, axis: int, start: int, stop: int) -> SSAValue:

@@ -238,6 +238,36 @@ def test_convolutions_agree_for_any_layout(seed: int, axes: int) -> None:
     )
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_convolution_by_cotangents_is_that_of_the_weights(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    groups, per_group = int(rng.integers(1, 3)), int(rng.integers(1, 3))
+    size, taps = rng.integers(5, 9, 2).tolist(), rng.integers(3, 5, 2).tolist()
+    steps, dilation = (tuple(rng.integers(1, 3, 2).tolist()) for _ in range(2))
+    # any padding, also such as no convolution with equal padding on both sides has
+    spans = [(n - 1) * step + 1 for n, step in zip(taps, steps, strict=True)]
+    pads = tuple(
+        (int(low), int(rng.integers(0, 3) + span - n - low))
+        for (low, n, span) in zip(rng.integers(-1, 3, 2), size, spans, strict=True)
+    )
+    x, dy = rng.standard_normal((3, groups * per_group, *size)), rng.standard_normal((3, groups * 2, *taps))
+    layout = ((1, 0, 2, 3), (1, 0, 2, 3), (1, 0, 2, 3))
+
+    def ours(x, dy):
+        return convolution(x, dy, ConvDims(*layout), ConvWindows(dilation, pads, (1, 1), steps), 1, groups)
+
+    assert "mir.conv2d_backward_weight" in str(rlx.trace(ours, x, dy))
+    agree(
+        ours,
+        lambda x, dy: jax.lax.conv_general_dilated(
+            x, dy, dilation, pads, (1, 1), steps, jax.lax.ConvDimensionNumbers(*layout), 1, groups
+        ),
+        x,
+        dy,
+        wrt=(0, 1),
+    )
+
+
 KINDS = {"add": jax.lax.add, "max": jax.lax.max, "min": jax.lax.min, "mul": jax.lax.mul, "and": jax.lax.bitwise_and}
 
 
@@ -268,6 +298,28 @@ def test_windows_are_reduced(seed: int, kind: str) -> None:
         lambda x: jax.lax.reduce_window(x, init[()], KINDS[kind], sizes, strides, pads, base, dilation),
         x,
         grad=kind in ("add", "max", "min") and seed in (2, 4),
+    )
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        Windows((1, 5, 1, 1), (1,) * 4, ((0, 0), (5, -1), (0, 0), (0, 0)), (1,) * 4, (1,) * 4),
+        Windows((1, 1, 4, 1), (1,) * 4, ((0, 0), (0, 0), (-1, 4), (0, 0)), (1,) * 4, (1,) * 4),
+        Windows((1, 1, 2, 3), (1,) * 4, ((0, 0), (0, 0), (1, 1), (1, 2)), (1, 1, 2, 3), (1,) * 4),
+        Windows((1, 1, 3, 2), (1,) * 4, ((0, 0), (0, 0), (2, 2), (1, 0)), (1, 1, 2, 2), (1,) * 4),
+        Windows((1, 1, 3, 2), (1,) * 4, ((0, 0), (0, 0), (0, 2), (1, -1)), (1, 1, 2, 2), (1,) * 4),
+        Windows((1, 1, 3, 1), (1,) * 4, ((0, 0), (0, 0), (2, 2), (0, 0)), (1,) * 4, (1,) * 4),
+    ],
+)
+def test_sums_of_windows_that_are_one_operation(at: Windows) -> None:
+    x = np.random.default_rng(0).standard_normal((2, 5, 4, 3))
+    agree(
+        lambda x: windows.reduce_window(x, np.float64(0), "add", at),
+        lambda x: jax.lax.reduce_window(
+            x, 0.0, jax.lax.add, at.sizes, at.strides, at.padding, at.base_dilation, at.window_dilation
+        ),
+        x,
     )
 
 
