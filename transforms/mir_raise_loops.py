@@ -195,7 +195,7 @@ class _Loop:
             if args[k].first_use is not None:
                 found[k] = draft.element(self._numbers(b, line, element_of(args[k]), backwards))
         counted: dict[object, SSAValue] = {}
-        for op in self._positions() if backwards else ():
+        for op in self._positions(backwards):
             element = element_of(op.results[0])
             if element not in counted:
                 counted[element] = draft.element(b.iota((self.times,), 0, element).ssa)
@@ -208,11 +208,11 @@ class _Loop:
             found[read.op] = shared[key]
         return found
 
-    def _positions(self) -> list[Operation]:
-        """The ops of the body that count down to 0, such as `n - t - 1`: a scan from the end has these numbers."""
-        down = Line(self.times - 1, -1)
+    def _positions(self, backwards: bool) -> list[Operation]:
+        """The ops of the body that count from 0, or down to it as `n - t - 1`: a scan goes along these numbers."""
+        line = Line(self.times - 1, -1) if backwards else Line(0, 1)
         ops = [op for op in self.op.body.block.ops if len(op.results) == 1 and not op.regions]
-        return [op for op in ops if not shape_of(op.results[0]) and self.counters.line(op.results[0]) == down]
+        return [op for op in ops if not shape_of(op.results[0]) and self.counters.line(op.results[0]) == line]
 
     def _numbers(self, b: MirBuilder, line: Line, element: object, backwards: bool) -> SSAValue:
         """The values of a counter in all iterations, as the scan goes along them."""

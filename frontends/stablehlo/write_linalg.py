@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ComplexType, TensorType, f32, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ComplexType, DenseArrayBase, TensorType, f32, i64
+from xdsl.ir import OpResult, SSAValue
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.mir import elementwise, factor, linalg, moe, shape, solve, spectral
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
+from xdsl_rlx.frontends.stablehlo.tidy import is_operation
 from xdsl_rlx.frontends.stablehlo.writer import Writer, defined, enum, number, numbers, row, struct, truth
 from xdsl_rlx.transforms.canonicalize.mir import splat
 
@@ -177,6 +178,12 @@ def _masked(x: SSAValue, w: Writer, mask: Any) -> tuple[SSAValue, SSAValue] | No
 
 
 def _solved(w: Writer, a: SSAValue, b: SSAValue, lower: bool, unit: bool, transpose: bool) -> SSAValue:
+    """The solution of a triangular system; one of a transpose is the transposed one of its operand."""
+    if isinstance(a, OpResult) and is_operation(a.op, "stablehlo.transpose"):
+        rank = len(shape_of(a))
+        turn = cast("DenseArrayBase[Any]", a.op.attributes["permutation"]).get_values()
+        if list(turn) == [*range(rank - 2), rank - 1, rank - 2]:
+            a, lower, transpose = a.op.operands[0], not lower, not transpose
     return w.op(
         "triangular_solve",
         [a, b],

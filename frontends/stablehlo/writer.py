@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.builder import Builder
@@ -25,6 +25,10 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnregisteredAttr,
     UnregisteredOp,
+    bf16,
+    f16,
+    f32,
+    f64,
     i1,
     i64,
 )
@@ -56,6 +60,9 @@ from xdsl_rlx.transforms.rules import DECOMPOSE, SCALAR
 
 Row: TypeAlias = "Callable[[Any, Writer], Sequence[SSAValue]]"
 """`(op, w) -> values`: the results of an op, where `w[op.x]` is what stands for an operand."""
+
+_WIDER: dict[Attribute, tuple[Attribute, ...]] = {f16: (f32, f64), bf16: (f32, f64), f32: (f64,), f64: ()}
+"""The types that have all numbers of a type of floats."""
 
 ROWS: dict[type[Operation], Row] = {}
 """The ops that are written as StableHLO operations."""
@@ -298,6 +305,9 @@ class Writer:
             return self.constant(np.broadcast_to(array.reshape(ones), tuple(shape)), element_of(x))
         if prod(shape) == prod(shape_of(x)) and list(axes) == sorted(axes):
             return self.reshape(x, shape)
+        if isinstance(x, OpResult) and is_operation(x.op, "stablehlo.broadcast_in_dim"):
+            inner = cast("DenseArrayBase[Any]", x.op.attributes["broadcast_dimensions"]).get_values()
+            return self.placed(x.op.operands[0], shape, [axes[int(axis)] for axis in inner])
         x, axes = self._without_ones(x, axes, shape)
         type_ = TensorType(element_of(x), shape)
         return self.op("broadcast_in_dim", [x], type_, broadcast_dimensions=numbers(axes))
@@ -363,6 +373,10 @@ class Writer:
         array = self.elements_of(x)
         if array is not None and (folded := converted(array, element_of(x), element)) is not None:
             return self.constant(folded, element)
+        if isinstance(x, OpResult) and is_operation(x.op, "stablehlo.convert") and element in _WIDER:
+            before = x.op.operands[0]
+            if element_of(x) in _WIDER.get(element_of(before), ()):
+                return self.convert(before, element)
         return self.op("convert", [x], TensorType(element, shape_of(x)))
 
     def bits(self, x: SSAValue, element: Attribute) -> SSAValue:

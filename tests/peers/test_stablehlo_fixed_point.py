@@ -10,39 +10,21 @@ from xdsl.ir import Operation
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import GraphModule
 
-_FACTORS = "interchanges of rows are read forwards from a reversed list, and constants of loops stand elsewhere"
-_WINDOWS = "its windows are imported as slices, in another layout, or as a cumulative op"
-_LAYOUT = "channels and batch change places, which the importer writes as transposes of the kernel or the images"
-_BATCHED = "batches are imported as one axis, to which the indices of all are moved"
+_FACTORS = "interchanges of rows of batches are transposed twice, which import folds"
+_ONE = "matrices of one element, of which import folds selections and positions"
+_WINDOWS = "its windows are imported as slices"
 _TWO_FORMS = "two forms of one value, such as a range and its conversion, are imported as one, or in another order"
 
 OTHERS: dict[str, str] = {
     "batched_dense_solve": _FACTORS,
     "cofactors": _FACTORS,
-    "conv2d_backward_input": _LAYOUT,
-    "conv2d_backward_weight": _LAYOUT,
-    "conv_transpose2d": _LAYOUT,
-    "cumsum-first-exclusive": _WINDOWS,
-    "cumsum-single": _WINDOWS,
-    "cumsum_backward": _WINDOWS,
-    "dense_solve": _FACTORS,
-    "det-one": _FACTORS,
-    "erfcx-narrow": _TWO_FORMS,
-    "floordiv-special": _TWO_FORMS,
-    "gather_backward-batch": _BATCHED,
-    "lu_solve": _FACTORS,
-    "maxpool2d_backward": _WINDOWS,
+    "det-one": _ONE,
     "maxpool2d_take": _WINDOWS,
-    "mod-special": _TWO_FORMS,
-    "ndtri-narrow": _TWO_FORMS,
-    "pinv": _TWO_FORMS,
-    "pool-min-large": _WINDOWS,
-    "scatter_max-batch": _BATCHED,
+    "pinv-one": _ONE,
     "selective_scan-from-two": _TWO_FORMS,
     "splat": _TWO_FORMS,
     "splat_backward": _TWO_FORMS,
     "splat_prepare": _TWO_FORMS,
-    "sumpool2d_backward": _WINDOWS,
 }
 """Ops, or samples of them, of which the texts differ, and why."""
 
@@ -81,4 +63,4 @@ def test_the_exceptions_are_few() -> None:
     every = [sample for op in SAMPLES_OF for sample, _ in runs_of(op)]
     excepted = [sample for sample in every if reason_of(sample) is not None]
     assert {why for sample in excepted if (why := reason_of(sample))} == set(OTHERS.values())
-    assert len(excepted) <= 0.1 * len(every)
+    assert len(excepted) <= 0.05 * len(every)
