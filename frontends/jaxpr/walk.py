@@ -203,7 +203,10 @@ class Walk:
         def read(one: Any) -> Any:
             return stored(np.asarray(one.val, one.aval.dtype)) if hasattr(one, "val") else values[one]
 
+        live = _live(jaxpr)
         for number, eqn in enumerate(jaxpr.eqns):
+            if number not in live:
+                continue
             found = self._called(eqn, [read(one) for one in eqn.invars])
             values |= zip(eqn.outvars, found, strict=True)
             for one in left.get(number, ()):
@@ -247,6 +250,17 @@ def _typed(x: Any, aval: Any) -> Any:
 def _bytes(eqn: Any) -> int:
     avals = [one.aval for one in eqn.outvars]
     return sum(int(np.prod(stored_shape(one))) * numpy_dtype(stored_dtype(one)).itemsize for one in avals)
+
+
+def _live(jaxpr: Any) -> set[int]:
+    """The numbers of the equations that results depend on, or that have effects."""
+    needed = {one for one in jaxpr.outvars if not hasattr(one, "val")}
+    found: set[int] = set()
+    for number, eqn in reversed([*enumerate(jaxpr.eqns)]):
+        if eqn.effects or not needed.isdisjoint(eqn.outvars):
+            found.add(number)
+            needed |= {one for one in eqn.invars if not hasattr(one, "val")}
+    return found
 
 
 def _last_uses(jaxpr: Any) -> dict[int, list[Any]]:

@@ -17,6 +17,7 @@ _TWO_FORMS = "two forms of one value, such as a range and its conversion, are im
 
 OTHERS: dict[str, str] = {
     "batched_dense_solve": _FACTORS,
+    "cholesky-one": _ONE,
     "cofactors": _FACTORS,
     "det-one": _ONE,
     "maxpool2d_take": _WINDOWS,
