@@ -212,7 +212,8 @@ class _Loop:
         """The ops of the body that count from 0, or down to it as `n - t - 1`: a scan goes along these numbers."""
         line = Line(self.times - 1, -1) if backwards else Line(0, 1)
         ops = [op for op in self.op.body.block.ops if len(op.results) == 1 and not op.regions]
-        return [op for op in ops if not shape_of(op.results[0]) and self.counters.line(op.results[0]) == line]
+        scalars = [op for op in ops if not shape_of(op.results[0]) and element_of(op.results[0]) in INTS]
+        return [op for op in scalars if self.counters.line(op.results[0]) == line]
 
     def _numbers(self, b: MirBuilder, line: Line, element: object, backwards: bool) -> SSAValue:
         """The values of a counter in all iterations, as the scan goes along them."""

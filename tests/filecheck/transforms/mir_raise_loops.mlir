@@ -133,6 +133,40 @@ func.func @backwards(%x: tensor<4x3xf32>, %h: tensor<3xf32>, %init: tensor<4x3xf
   func.return %y, %ys : tensor<3xf32>, tensor<4x3xf32>
 }
 
+// The number from the end, in any element type, is one that a scan in reverse goes along.
+// CHECK-LABEL: func.func @downwards(%x: tensor<4xi64>, %h: tensor<i64>) -> tensor<i64> {
+// CHECK-NEXT: %0 = mir.iota axis 0 : tensor<4xi64>
+// CHECK-NEXT: %y = mir.scan 4 reverse carries(%h : tensor<i64>) over(%0, %x : tensor<4xi64>, tensor<4xi64>) -> (tensor<i64>) {
+// CHECK-NEXT: ^bb0(%1: tensor<i64>, %number: tensor<i64>, %row: tensor<i64>):
+// CHECK-NEXT: %2 = mir.mul %row, %number : (tensor<i64>, tensor<i64>) -> tensor<i64>
+// CHECK-NEXT: %3 = mir.add %1, %2 : (tensor<i64>, tensor<i64>) -> tensor<i64>
+// CHECK-NEXT: mir.yield %3 : tensor<i64>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %y : tensor<i64>
+// CHECK-NEXT: }
+func.func @downwards(%x: tensor<4xi64>, %h: tensor<i64>) -> tensor<i64> {
+  %zero = mir.constant dense<0> : tensor<i32>
+  %y, %n, %trips = mir.while carries(%h, %zero : tensor<i64>, tensor<i32>) captured(%x : tensor<4xi64>) -> (tensor<i64>, tensor<i32>) {
+  ^bb0(%a: tensor<i64>, %i: tensor<i32>, %c: tensor<4xi64>):
+    %limit = mir.constant dense<4> : tensor<i32>
+    %0 = mir.lt %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    mir.yield %0 : tensor<i1>
+  } do {
+  ^bb1(%a: tensor<i64>, %i: tensor<i32>, %c: tensor<4xi64>):
+    %four = mir.constant dense<4> : tensor<i32>
+    %one = mir.constant dense<1> : tensor<i32>
+    %left = mir.sub %four, %i : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %at = mir.sub %left, %one : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %row = mir.gather %c, %at axis 0 batch_dims 0 : (tensor<4xi64>, tensor<i32>) -> tensor<i64>
+    %number = mir.cast %at : tensor<i32> to tensor<i64>
+    %1 = mir.mul %row, %number : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %2 = mir.add %a, %1 : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %next = mir.add %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    mir.yield %2, %next : tensor<i64>, tensor<i32>
+  }
+  func.return %y : tensor<i64>
+}
+
 // What is not written keeps its value from before the loop; here, all but rows 1 and 2.
 // CHECK-LABEL: func.func @part(%h: tensor<f32>, %init: tensor<5xf32>) -> tensor<5xf32> {
 // CHECK-NEXT: %y, %0 = mir.scan 2 carries(%h : tensor<f32>) -> (tensor<f32>) stacked(tensor<2xf32>) {
