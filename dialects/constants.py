@@ -246,7 +246,7 @@ def from_nested(values: Nested, dtype: Attribute | None = None) -> AnyDense:
 
 def _packed(numbers: Sequence[Number], type_: Attribute) -> bytes:
     """The bytes of numbers, as `_pack`; floats of one of C's types all at once."""
-    letter = {f32: "f", f64: "d"}.get(type_)
+    letter = "f" if type_ == f32 else "d" if type_ == f64 else None
     if letter is not None and all(type(x) is float for x in numbers):
         with suppress(OverflowError):
             return struct.pack(f"<{len(numbers)}{letter}", *numbers)
