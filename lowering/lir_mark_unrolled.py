@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, UNROLL
+from xdsl_rlx.dialects.lir.memory import strides_of
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.kernel_pass import KernelPass
 
@@ -39,6 +40,9 @@ TOTAL = 2048
 
 BESIDE = 256
 """Operations beside which no loop is written out: LLVM would make vectors of all of them in the loop around."""
+
+WHOLE = (4, VECTOR)
+"""Iterations that are a whole vector, of elements of 4 bytes or more."""
 
 FAR_APART = 50
 """Loads and stores that the loops in another may be written out to, of elements that are far apart for its iterations:
@@ -91,7 +95,7 @@ def leaves_short_loops(kernel: KernelOp) -> bool:
     """Whether a loop of a kernel stays that is too short for vectors: there would be vectors of the loop around it."""
     unrolled = {choice.loop for choice in _chosen(kernel)}
     loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp) and op not in unrolled]
-    return any((trips := trip_count(loop)) is not None and trips < SHORT for loop in loops)
+    return any((trips := trip_count(loop)) is not None and trips < SHORT for loop in loops if precedes_vectors(loop))
 
 
 @lru_cache(256)
@@ -209,8 +213,38 @@ def precedes_vectors(loop: scf.ForOp) -> bool:
     """
     if NO_UNROLL in loop.attributes or LANES in loop.attributes or (trips := trip_count(loop)) is None:
         return False
+    if trips in WHOLE and _is_row_of_vector(loop):
+        return False
     stores = (op for op in loop.body.block.ops if isinstance(op, memref.StoreOp))
     return trips < SHORT or any(isinstance(op.memref.owner, memref.AllocaOp) for op in stores)
+
+
+def _is_row_of_vector(loop: scf.ForOp) -> bool:
+    """
+    Whether a loop, alone in its block, moves along rows of neighbours and computes what is cheap.
+
+    Unrolled, it leaves LLVM vectors of the loop around it, whose elements are shuffled from row to row.
+    """
+    around, i = loop.parent_block(), loop.body.block.args[0]
+    if loop.iter_args or around is None or any(op.regions and op is not loop for op in around.ops):
+        return False
+    for op in loop.body.block.ops:
+        if op.regions or type(op) in FUNCTIONS:
+            return False
+        if isinstance(op, memref.LoadOp | memref.StoreOp):
+            if isinstance(op.memref.owner, memref.AllocaOp) or _is_narrow(op.memref.type):
+                return False
+            *outer, last = [x is i for x in op.indices] or [False]
+            if any(outer) or (last and not _is_dense(op.memref.type)):
+                return False
+        elif any(x is i for x in op.operands):
+            return False
+    return True
+
+
+def _is_dense(buffer: Attribute) -> bool:
+    """Whether elements along the last dimension are neighbours."""
+    return strides_of(cast("MemRefType[Attribute]", buffer))[-1] == 1
 
 
 def _rows(loop: scf.ForOp, trips: int) -> _Choice | None:

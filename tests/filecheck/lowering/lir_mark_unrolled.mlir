@@ -103,3 +103,27 @@ lir.kernel @rolled_rows(%x: memref<64x30x16xf32>, %lo: index, %hi: index) {
   }
   lir.return
 }
+// -----
+
+// A loop over a whole vector of neighbours is a row of one vector, alone in its block: several rows at a time.
+// CHECK-LABEL: lir.kernel @whole_vectors
+// CHECK: memref.store %z, %c[%i, %m, %j] : memref<64x10x8xf32>
+// CHECK-NEXT: } {lir.unroll = 8 : i64}
+// CHECK-NEXT: } {lir.unroll = 5 : i64}
+lir.kernel @whole_vectors(%a: memref<64x10x8xf32>, %b: memref<64x8xf32>, %c: memref<64x10x8xf32>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c10 = arith.constant 10 : index
+  scf.for %i = %lo to %hi step %c1 {
+    scf.for %m = %c0 to %c10 step %c1 {
+      scf.for %j = %c0 to %c8 step %c1 {
+        %x = memref.load %a[%i, %m, %j] : memref<64x10x8xf32>
+        %y = memref.load %b[%i, %j] : memref<64x8xf32>
+        %z = arith.addf %x, %y : f32
+        memref.store %z, %c[%i, %m, %j] : memref<64x10x8xf32>
+      }
+    }
+  }
+  lir.return
+}
