@@ -642,8 +642,8 @@ PLACES = (
     _fault(
         "products leave every loop, whatever they stack",
         "transforms/mir_fission_scans.py",
-        "(size := sum(map(bytes_of, more)) * op.times) <= left",
-        "(size := sum(map(bytes_of, more)) * op.times) >= 0",
+        "            if size <= left:",
+        "            if op.times > 0:",
         "tests/transforms/test_fission_scans.py",
     ),
     _fault(
