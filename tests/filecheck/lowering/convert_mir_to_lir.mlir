@@ -84,19 +84,21 @@ func.func @columns(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -
 
 // -----
 
-// A long one adds blocks of rows to totals of more digits.
+// A long one adds blocks of rows to totals of more digits; rows of few columns take turns in adding to eight copies.
 // CHECK-LABEL: lir.program @long_columns {
 // CHECK-NEXT: %x = lir.input "x" : memref<640x32xf32>
 // CHECK-NEXT: %0 = lir.output 0 : memref<32xf32>
 // CHECK-NEXT: %1 = lir.slot : memref<1x32xf64>
-// CHECK-NEXT: %2 = lir.slot : memref<1x32xf32>
-// CHECK-NEXT: lir.launch @k0_reduce_sum over 32 by 32 reads(%x : memref<640x32xf32>) writes(%1, %2 : memref<1x32xf64>, memref<1x32xf32>)
+// CHECK-NEXT: lir.launch @k0_reduce_sum over 640 by 640 reads(%x : memref<640x32xf32>) writes(%1 : memref<1x32xf64>)
 // CHECK-NEXT: lir.launch @k1_reduce_sum over 32 by 32 reads(%1 : memref<1x32xf64>) writes(%0 : memref<32xf32>)
 // CHECK-LABEL: lir.kernel @k0_reduce_sum(
-// CHECK: scf.for %block = %c0 to %c640 step %c128 {
-// CHECK: scf.for %i0 = %block to %{{.*}} step %c1 {
-// CHECK-NEXT: scf.for %i1_1 = %lo to %hi step %c1 {
-// CHECK: scf.for %i1_2 = %lo to %hi step %c1 {
+// CHECK-NEXT: %block = memref.alloca() : memref<8x32xf32>
+// CHECK: scf.for %block_1 = %lo to %hi step %c128 {
+// CHECK: scf.for %i = %block_1 to %{{.*}} step %c1 {
+// CHECK-NEXT: scf.for %j_1 = %c0 to %c32 step %c1 {
+// CHECK: [[TURN:%.*]] = arith.remsi %i, %{{.*}} : index
+// CHECK: memref.store %{{.*}}, %block{{(_[0-9]+)?}}[[[TURN]], %j_1] : memref<8x32xf32>
+// CHECK: scf.for %j_2 = %c0 to %c32 step %c1 {
 // CHECK: arith.extf %{{.*}} : f32 to f64
 func.func @long_columns(%x: tensor<640x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<32xf32> {
   %0 = mir.reduce_sum %x axes [0] : (tensor<640x32xf32>) -> tensor<32xf32>
