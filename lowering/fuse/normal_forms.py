@@ -10,6 +10,7 @@ from math import prod
 from typing import TypeAlias, get_args
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, f32, f64, i32
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp
@@ -221,6 +222,9 @@ def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
         return [b.reshape(b.reduce_sum(lhs * _turned(b, rhs), -1), wanted)]
     if wanted[-2] == 1 and wanted[-1] > 1 and _is_transposed(op.rhs):
         return [b.reshape(b.reduce_sum(_turned(b, rhs) * lhs, -1), wanted)]
+    if wanted[-2] == 1 and wanted[-1] > 1 and element_of(op.result) == f64 and isinstance(op.parent_op(), FuncOp):
+        # no tiles of one row are made in f64
+        return [b.reshape(b.reduce_sum(_turned(b, lhs) * rhs, -2), wanted)]
     return None
 
 

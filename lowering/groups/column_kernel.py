@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import gcd, inf
 from typing import cast
 
 from xdsl.ir import Operation, SSAValue
@@ -24,6 +25,10 @@ FEW = 4
 LINE = 64
 """Bytes of a cache line."""
 
+STRIP = 16
+"""Columns that are computed for all rows before the next ones, where a value is read across: each is read along a line,
+and as many lines stay in the first cache, even if they are a power of two apart and fall on few places of it."""
+
 AHEAD = 8192
 """
 Bytes ahead of a row at which the row to prefetch begins: two pages, which a processor does not prefetch across.
@@ -38,6 +43,21 @@ gaps as well.
 
 FAR = 1 << 20
 """Bytes that rows span if they are prefetched: more than the second cache holds."""
+
+
+SWEEP = 256
+"""Rows from which on that pays: of fewer, the lines are found in the second cache."""
+
+PLACES, WAYS = 64, 8
+"""Of the first cache: a line has one place by its address, where as many lines fit."""
+
+
+def _lines_kept(apart: int) -> float:
+    """How many lines so many bytes apart the first cache has room for."""
+    if not apart:
+        return inf
+    lines, rest = divmod(apart, LINE)
+    return WAYS * PLACES if rest else WAYS * PLACES // gcd(lines, PLACES)
 
 
 class ColumnKernel(GroupKernel):
@@ -167,12 +187,52 @@ class ColumnKernel(GroupKernel):
                 nest, self._totals, carried, lambda starts: self.over(nest, left, at, starts, self._element)
             )
 
-        if any(self.accumulators[op].long for op in self._totals):
+        if (along := self._read_across(both)) is not None:
+            ends = self._in_strips(nest, both, along, at, carried)
+        elif any(self.accumulators[op].long for op in self._totals):
             ends = self.in_blocks(nest, both, most_steps([r.size for r in both]), at, carried, sums)
         else:
             ends = self.over(nest, both, at, carried, self._element)
         self._each_column(nest, at, self._long, self.flush_column)
         return ends
+
+    def _read_across(self, ranges: Sequence[Range]) -> Range | None:
+        """The loop over neighbours of a value that the columns are far apart in, if any order of the loops will do."""
+        group = self.group
+        if group.structure.kinds or self.products or not ranges or ranges[-1].size < 2 * STRIP:
+            return None
+        columns = ranges[-1].loop
+        for value, buffer in group.reads.items():
+            axes, strides = group.space.maps.get(value, ()), buffer.layout.strides
+            apart = strides[axes.index(columns)] * element_bytes(buffer.element) if columns in axes else 0
+            if ranges[-1].size > _lines_kept(apart):
+                for one in ranges[:-1]:
+                    if one.loop in axes and strides[axes.index(one.loop)] == 1 and one.size >= SWEEP:
+                        return one
+        return None
+
+    def _in_strips(
+        self,
+        nest: Nest,
+        ranges: Sequence[Range],
+        along: Range,
+        at: Mapping[int, SSAValue],
+        carried: tuple[SSAValue, ...],
+    ) -> Sequence[SSAValue]:
+        """Some columns after the others, each time with the loop `along` neighbours around them."""
+        *others, columns = (one for one in ranges if one is not along)
+        widest = max(element_bytes(buffer.element) for buffer in self.group.writes.values())
+        strip = min(STRIP, LINE // widest)
+        exact = columns.exact and columns.size % strip == 0
+
+        def strips(inner: Nest, known: Mapping[int, SSAValue], values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            def one(deep: Nest, ends: tuple[SSAValue, SSAValue], v: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+                some = replace(columns, bounds=ends, size=strip, exact=exact)
+                return self.over(deep, [along, some], known, v, self._element)
+
+            return inner.blocks(columns.bounds, strip, values, one, exact=exact)
+
+        return self.over(nest, others, at, carried, strips)
 
     def _neighbours_last(self, ranges: Sequence[Range]) -> list[Range]:
         """

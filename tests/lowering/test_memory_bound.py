@@ -96,3 +96,22 @@ def test_a_table_that_a_loop_reads_by_index_has_the_gradient_of_its_elements():
             along = rng.standard_normal(table.shape)
             slope = (value(table + step * along) - value(table - step * along)) / (2 * step)
             np.testing.assert_allclose((gradient * along).sum(), slope, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_values_that_are_read_across(dtype: str, threads: int):
+    """Columns in strips where the lines of a transposed value do not fit into the first cache; strips that are cut."""
+    for shape, order in (
+        *[((512, 512), (1, 0)), ((513, 1024), (1, 0)), ((1024, 257), (1, 0)), ((700, 256), (1, 0))],
+        *[((3, 600, 512), (0, 2, 1)), ((300, 5, 1024), (2, 1, 0)), ((2, 1024, 3, 256), (3, 0, 2, 1))],
+    ):
+        x = _numbers(*shape, dtype=dtype)
+        y = _numbers(*(shape[n] for n in order), dtype=dtype)
+
+        def f(x: Any, y: Any, order: tuple[int, ...] = order) -> Any:
+            turned = np.transpose(x, order)
+            return (turned, turned & y) if dtype == "bool" else (turned + y, turned * y)
+
+        for ours, exact in zip(rlx.compile(f, threads=threads)(x, y), f(x, y), strict=True):
+            np.testing.assert_array_equal(ours, exact)
