@@ -95,7 +95,7 @@ def attention() -> Iterator[Case]:
     for dtype in (F32, BF16):
         q, k, v = (normal(2, 8, 128, 64, seed=i, dtype=dtype) for i in range(3))
         yield from everywhere(
-            "attention", "written out 128x64", (q, k, v),
+            "attention", "unfused 128x64", (q, k, v),
             lambda xp, q, k, v: _softmax(xp, q @ xp.swapaxes(k, -1, -2) / 8) @ v,
             lambda q, k, v: t.softmax(q @ k.transpose(-1, -2) / 8, -1) @ v, grad=True,
         )  # fmt: skip
