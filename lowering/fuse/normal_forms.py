@@ -195,7 +195,8 @@ def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     if shape_of(op.lhs)[-1] == 1:
         return [b.mul(op.lhs, op.rhs)]
     if type_ in (f32, f64):
-        return _by_a_vector(op, b)
+        # in loops, tiles of one row keep what the iterations read
+        return _by_a_vector(op, b) if isinstance(op.parent_op(), FuncOp) else None
     if isinstance(type_, IntegerType):
         lhs, rhs = b.value(op.lhs), b.value(op.rhs)
         left = b.reshape(lhs, (*lhs.shape, 1))
@@ -216,13 +217,19 @@ def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
     Where the sums are along columns in memory, tiles of one row read whole lines: a column becomes a row for them.
     """
     lhs, rhs, wanted = b.value(op.lhs), b.value(op.rhs), shape_of(op.result)
+    matrix = lhs if wanted[-1] == 1 else rhs
+    if prod(matrix.shape[:-2]) != prod(wanted[:-2]):
+        # many vectors by one matrix
+        return None
     if wanted[-1] == 1 and wanted[-2] > 1:
         if _is_transposed(op.lhs):
             return [b.reshape(_turned(b, rhs) @ _turned(b, lhs), wanted)]
         return [b.reshape(b.reduce_sum(lhs * _turned(b, rhs), -1), wanted)]
-    if wanted[-2] == 1 and wanted[-1] > 1 and _is_transposed(op.rhs):
+    if wanted[-2] != 1 or wanted[-1] <= 1:
+        return None
+    if _is_transposed(op.rhs):
         return [b.reshape(b.reduce_sum(_turned(b, rhs) * lhs, -1), wanted)]
-    if wanted[-2] == 1 and wanted[-1] > 1 and element_of(op.result) == f64 and isinstance(op.parent_op(), FuncOp):
+    if element_of(op.result) == f64:
         # no tiles of one row are made in f64
         return [b.reshape(b.reduce_sum(_turned(b, lhs) * rhs, -2), wanted)]
     return None

@@ -72,11 +72,25 @@ def test_products_with_a_vector(dtype: str, transposed: tuple[bool, bool]):
         )
 
     compiled = rlx.compile(f)
-    for m, k, n in ((1, 33, 65), (65, 33, 1), (1, 1, 5), (5, 1, 1), (1, 300, 1), (300, 9, 1), (1, 9, 300)):
+    for m, k, n in (
+        (1, 33, 65),
+        (65, 33, 1),
+        (1, 1, 5),
+        (5, 1, 1),
+        (1, 300, 1),
+        (300, 9, 1),
+        (1, 9, 300),
+        (0, 4, 3),
+        (1, 0, 3),
+        (3, 4, 0),
+    ):
         for batch in ((), (3,)):
             x = _numbers(*batch, *((k, m) if transposed[0] else (m, k)), dtype=dtype)
             y = _numbers(*batch, *((n, k) if transposed[1] else (k, n)), dtype=dtype)
             np.testing.assert_allclose(compiled(x, y), f(x, y), rtol=limit, atol=limit * 30)
+            # many vectors by one matrix, and one by many
+            for one, other in ((x[0], y), (x, y[0])) if batch else ():
+                np.testing.assert_allclose(compiled(one, other), f(one, other), rtol=limit, atol=limit * 30)
 
 
 def test_a_table_that_a_loop_reads_by_index_has_the_gradient_of_its_elements():
