@@ -121,7 +121,7 @@ def together(
     if kind is Kind.TRUTH:
         return builder, [_truth(builder, x) for x in operands], False
     weak = all(x.weak for x in operands if isinstance(x, Value))
-    highest = max((_RANK[x.dtype.kind] for x in operands if isinstance(x, Value)), default=0) if weak else None
+    highest = max((KIND_RANKS[x.dtype.kind] for x in operands if isinstance(x, Value)), default=0) if weak else None
     found = _common(tuple([_described(x, highest) for x in operands]), kind)
     if compared and found in INTS and not all(_fits(x, found) for x in operands):
         found = i64
@@ -175,7 +175,7 @@ def joined(parts: Sequence[Any]) -> Operand:
         raise GraphTypeError(f"cannot convert a list to an array: {error}") from None
 
 
-_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
+KIND_RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 """Kinds of element types, as NumPy names them, in order; bf16 is V."""
 
 
@@ -188,7 +188,7 @@ def _described(x: Operand, highest: int | None) -> str | type:
     from xdsl_rlx.dialects.mir.value import Value
 
     if isinstance(x, Value):
-        return _class_of(x.dtype.name) if x.weak and _RANK[x.dtype.kind] != highest else x.dtype.name
+        return _class_of(x.dtype.name) if x.weak and KIND_RANKS[x.dtype.kind] != highest else x.dtype.name
     if is_number(x):
         return next(kind for kind in _WEAK if isinstance(x, kind))
     if isinstance(x, Array):

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BoolAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
@@ -25,10 +26,6 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnregisteredAttr,
     UnregisteredOp,
-    bf16,
-    f16,
-    f32,
-    f64,
     i1,
     i64,
 )
@@ -54,15 +51,13 @@ from xdsl_rlx.frontends.stablehlo.write_constants import (
     positions,
     unrepeated,
 )
+from xdsl_rlx.transforms.canonicalize.mir import EXACT_IN
 from xdsl_rlx.transforms.engines.define import define
 from xdsl_rlx.transforms.located import located
 from xdsl_rlx.transforms.rules import DECOMPOSE, SCALAR
 
 Row: TypeAlias = "Callable[[Any, Writer], Sequence[SSAValue]]"
 """`(op, w) -> values`: the results of an op, where `w[op.x]` is what stands for an operand."""
-
-_WIDER: dict[Attribute, tuple[Attribute, ...]] = {f16: (f32, f64), bf16: (f32, f64), f32: (f64,), f64: ()}
-"""The types that have all numbers of a type of floats."""
 
 ROWS: dict[type[Operation], Row] = {}
 """The ops that are written as StableHLO operations."""
@@ -373,9 +368,9 @@ class Writer:
         array = self.elements_of(x)
         if array is not None and (folded := converted(array, element_of(x), element)) is not None:
             return self.constant(folded, element)
-        if isinstance(x, OpResult) and is_operation(x.op, "stablehlo.convert") and element in _WIDER:
+        if isinstance(x, OpResult) and is_operation(x.op, "stablehlo.convert") and isinstance(element, AnyFloat):
             before = x.op.operands[0]
-            if element_of(x) in _WIDER.get(element_of(before), ()):
+            if isinstance(element_of(before), AnyFloat) and element_of(x) in EXACT_IN.get(element_of(before), ()):
                 return self.convert(before, element)
         return self.op("convert", [x], TensorType(element, shape_of(x)))
 

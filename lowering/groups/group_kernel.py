@@ -253,11 +253,7 @@ class GroupKernel(abc.ABC):
 
     def flush_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
         """Add the block of a column to its total, and start the next block."""
-        scalars, total_at, places = (
-            nest.scalars,
-            self._place_of_total(nest, op, at),
-            self._places_in_block(nest, op, at),
-        )
+        scalars, places = nest.scalars, self._places_in_block(nest, op, at)
         first, *others = (nest.load(self.targets[op], place) for place in places)
         for block in others:
             first = scalars.of(self.combine(nest, op, first.value, block))

@@ -210,11 +210,8 @@ class Transform:
         for start in range(0, n, LINE):
             for v in rolled(range(count)):
                 for j in rolled(range(start, min(start + LINE, n))):
-                    x = (
-                        block[j * self.width + v]
-                        if self.factor == 1.0
-                        else block[j * self.width + v].scaled(self.factor)
-                    )
+                    x = block[j * self.width + v]
+                    x = x if self.factor == 1.0 else x.scaled(self.factor)
                     result[:, first + v, j] = [x.re, x.im][: result.shape[0]]
 
     def turn_halves(self, turns: Array, source: Block, target: Block) -> None:

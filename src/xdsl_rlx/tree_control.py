@@ -19,6 +19,7 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.arrays import is_number
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.promotion import KIND_RANKS
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import f32, i1, i64, normalize_axis
 from xdsl_rlx.op_functions import computed
@@ -394,12 +395,9 @@ class _Carries:
         return value.cast(start.type.get_element_type()) if gives_way else value
 
 
-_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-"""Kinds of element types, as NumPy names them: numbers of one are numbers of those above it."""
-
-
 def _kind(x: Value) -> int:
-    return _KINDS[x.dtype.kind]
+    """The place of its element type among kinds: numbers of one are numbers of those above it."""
+    return KIND_RANKS[x.dtype.kind]
 
 
 def _settled(

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 import pytest
 from peer_rows import Family, Row
@@ -187,3 +188,12 @@ def test_a_carry_keeps_its_type_beside_a_number(dtype: str, number: Any):
     assert (h.dtype, ys.dtype) == (dtype, dtype)
     h, _ = rlx.compile(lambda n: (*rlx.scan(lambda h, _: (h * number, None), state, length=3), n))(1)[:2]
     assert h.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("start", [0.0, 0, False])
+def test_a_number_as_a_carry_takes_every_type_of_floats(dtype: str, start: Any):
+    xs = np.ones(4, np.dtype(getattr(ml_dtypes, dtype, dtype)))
+    h, ys = rlx.compile(lambda xs: rlx.scan(lambda h, x: (h + x, h), start, xs))(xs)
+    assert (h.dtype.name, ys.dtype.name) == (dtype, dtype)
+    assert h == 4

@@ -220,7 +220,7 @@ def leave_broadcasting_to_the_op(op: Operation, b: MirBuilder) -> Value | None:
     return b.value(copy.results[0])
 
 
-_EXACT_IN: dict[Attribute, tuple[Attribute, ...]] = {
+EXACT_IN: dict[Attribute, tuple[Attribute, ...]] = {
     i1: (f16, bf16, f32, f64, i8, u8, i16, i32, u32, i64),
     i8: (f16, bf16, f32, f64, i16, i32, i64),
     u8: (f16, bf16, f32, f64, i16, i32, u32, i64),
@@ -240,7 +240,7 @@ def cast_once(op: cast.CastOp, b: MirBuilder) -> Value | SSAValue | None:
     if element_of(op.operand) == to:
         return op.operand
     inner = op.operand.owner
-    if isinstance(inner, cast.CastOp) and element_of(op.operand) in _EXACT_IN.get(element_of(inner.operand), ()):
+    if isinstance(inner, cast.CastOp) and element_of(op.operand) in EXACT_IN.get(element_of(inner.operand), ()):
         return b.cast(inner.operand, to)
     return None
 
@@ -544,7 +544,7 @@ def _perm_inside(x: SSAValue, depth: int = 8) -> Sequence[int] | None:
     """How a transpose below elementwise ops, or the value itself, moves the axes."""
     if isinstance(x.owner, shape.TransposeOp):
         return x.owner.perm_list
-    if not depth or not isinstance(x.owner, Operation) or not is_elementwise(type(x.owner)):
+    if not depth or not isinstance(x.owner, Operation) or not is_elementwise(type(x.owner)) or not x.has_one_use():
         return None
     found = (_perm_inside(y, depth - 1) for y in x.owner.operands if len(shape_of(y)) == len(shape_of(x)))
     return next((perm for perm in found if perm is not None), None)

@@ -150,25 +150,32 @@ def _fast_length(least: int) -> int:
 
     Of a multiple of `APART` points, the frames of a block fall on the same places of a cache.
     """
-    found = [(_steps(n) * n * (CROWDED if n % APART == 0 else 1), n) for n in range(least, 2 * least) if _steps(n)]
+    most, found = 2 * least, list[tuple[float, int]]()
+    for fives, five in enumerate(_powers(5, most)):
+        for threes, three in enumerate(_powers(3, most // five)):
+            for twos, two in enumerate(_powers(2, most // (five * three))):
+                n = five * three * two
+                if n >= least:
+                    # two twos are one factor
+                    steps = fives + threes + (twos + 1) // 2
+                    found.append((steps * n * (CROWDED if n % APART == 0 else 1), n))
     return min(found)[1]
 
 
-def _steps(n: int) -> int:
-    """How many factors of 4, 2, 3 and 5 a length has; 0 if it has others."""
-    count = 0
-    for radix in (4, 2, 3, 5):
-        while n % radix == 0:
-            n, count = n // radix, count + 1
-    return count if n == 1 else 0
+def _powers(base: int, most: int) -> list[int]:
+    """1, the base, its square and so on, up to `most`."""
+    found = [1]
+    while found[-1] * base <= most:
+        found.append(found[-1] * base)
+    return found
 
 
 def _fft(x: Sequence[complex]) -> list[complex]:
     """The forward transform of numbers, by the prime factors of how many they are."""
     n = len(x)
-    radix = next((d for d in range(2, n) if n % d == 0), n)
-    if radix in (0, 1):
+    if n == 1:
         return list(x)
+    radix = next(d for d in range(2, n + 1) if n % d == 0)
     parts, rest = [_fft(x[first::radix]) for first in range(radix)], n // radix
     roots = [_root(-1, k, n) for k in range(n)]
     return [sum((part[k % rest] * roots[j * k % n] for j, part in enumerate(parts)), 0j) for k in range(n)]
