@@ -24,14 +24,10 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
-
-ROW_SECONDS, TURN_SECONDS = 0.5, 0.002
-LEAST_TURNS, MOST_TURNS = 8, 100
-Clock = Callable[[], float]
 
 
 def main() -> None:
@@ -43,9 +39,10 @@ def main() -> None:
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--table", type=Path, nargs="+")
+    parser.add_argument("--without", default="", help="a library that is no peer in the table")
     options = parser.parse_args()
     if options.table:
-        for line in table(*(read(path) for path in options.table)):
+        for line in table(*(read(path, options.without) for path in options.table)):
             print(line)
         return
     lines: list[dict[str, Any]] = []
@@ -93,9 +90,13 @@ def shown(line: dict[str, Any]) -> str:
     return f"{line['ratio']:6.2f} {line['cold_ratio']:6.2f}  {line['family']}: {line['name']:42} {times}{wrong}"
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    """Return the lines that `--json` wrote."""
-    return [json.loads(line) for line in path.read_text().splitlines()]
+def read(path: Path, without: str = "") -> list[dict[str, Any]]:
+    """Return the lines that `--json` wrote, with ratios to the best peer but for one library."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        peers = [seconds for name, seconds in line["times"].items() if name not in ("ours", without)]
+        line["ratio"] = line["times"]["ours"] / min(peers, default=math.nan)
+    return lines
 
 
 def table(*runs: list[dict[str, Any]]) -> Iterator[str]:

@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 import optax
-from breadth_case import F32, F64, Case, both, everywhere, normal, positive_definite, torch
+from breadth_case import F32, F64, Case, Function, both, everywhere, normal, positive_definite, torch
 
 import xdsl_rlx as rlx
 
@@ -49,69 +50,44 @@ def transforms() -> Iterator[Case]:
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Factorisation:
+    """A function of positive definite matrices and right-hand sides, or of matrices alone."""
+
+    name: str
+    f: Function
+    by_torch: Function
+    operands: int = 1
+    single: bool = False
+    """Whether it is timed in f32 too."""
+    grad: bool = True
+
+
+FACTORISATIONS = [
+    Factorisation("solve", lambda xp, a, b: xp.linalg.solve(a, b), lambda a, b: t.linalg.solve(a, b), 2, single=True),
+    Factorisation("cholesky", lambda xp, a: xp.linalg.cholesky(a), lambda a: t.linalg.cholesky(a), single=True),
+    Factorisation("slogdet", lambda xp, a: xp.linalg.slogdet(a)[1], lambda a: t.linalg.slogdet(a)[1]),
+    Factorisation("inv", lambda xp, a: xp.linalg.inv(a), lambda a: t.linalg.inv(a)),
+    Factorisation("eigvalsh", lambda xp, a: xp.linalg.eigvalsh(a), lambda a: t.linalg.eigvalsh(a), grad=False),
+    Factorisation("qr", lambda xp, a: abs(xp.linalg.qr(a)[1]), lambda a: t.linalg.qr(a)[1].abs()),
+    Factorisation(
+        "singular values", lambda xp, a: xp.linalg.svd(a, compute_uv=False), lambda a: t.linalg.svdvals(a), grad=False
+    ),
+]
+
+
 def linear_algebra() -> Iterator[Case]:
     """Factorisations and solves of one large, many small and few middle matrices."""
     for batch, n in (((), 500), ((200,), 6), ((20,), 32), ((), 64)):
+        size = "x".join(map(str, (*batch, n)))
         for dtype in (F64, F32):
-            a, b = positive_definite(n, *batch, dtype=dtype), normal(*batch, n, 1, dtype=dtype, seed=1)
-            size = "x".join(map(str, (*batch, n)))
-            small = dtype == F64
-            yield from everywhere(
-                "linear algebra",
-                f"solve {size}",
-                (a, b),
-                lambda xp, a, b: xp.linalg.solve(a, b),
-                lambda a, b: t.linalg.solve(a, b),
-                grad=small,
-            )
-            yield from everywhere(
-                "linear algebra",
-                f"cholesky {size}",
-                (a,),
-                lambda xp, a: xp.linalg.cholesky(a),
-                lambda a: t.linalg.cholesky(a),
-                grad=small,
-            )
-            if not small:
-                continue
-            yield from everywhere(
-                "linear algebra",
-                f"slogdet {size}",
-                (a,),
-                lambda xp, a: xp.linalg.slogdet(a)[1],
-                lambda a: t.linalg.slogdet(a)[1],
-                grad=True,
-            )
-            yield from everywhere(
-                "linear algebra",
-                f"inv {size}",
-                (a,),
-                lambda xp, a: xp.linalg.inv(a),
-                lambda a: t.linalg.inv(a),
-                grad=True,
-            )
-            yield from everywhere(
-                "linear algebra",
-                f"eigvalsh {size}",
-                (a,),
-                lambda xp, a: xp.linalg.eigvalsh(a),
-                lambda a: t.linalg.eigvalsh(a),
-            )
-            yield from everywhere(
-                "linear algebra",
-                f"qr {size}",
-                (a,),
-                lambda xp, a: abs(xp.linalg.qr(a)[1]),
-                lambda a: t.linalg.qr(a)[1].abs(),
-                grad=n < 100,
-            )
-            yield from everywhere(
-                "linear algebra",
-                f"singular values {size}",
-                (a,),
-                lambda xp, a: xp.linalg.svd(a, compute_uv=False),
-                lambda a: t.linalg.svdvals(a),
-            )
+            arrays = positive_definite(n, *batch, dtype=dtype), normal(*batch, n, 1, dtype=dtype, seed=1)
+            for one in FACTORISATIONS:
+                if dtype == F32 and not one.single:
+                    continue
+                grad = one.grad and dtype == F64 and (one.name != "qr" or n < 100)
+                given, title = arrays[: one.operands], f"{one.name} {size}"
+                yield from everywhere("linear algebra", title, given, one.f, one.by_torch, grad=grad)
     a, b = np.tril(positive_definite(1000)), normal(1000, dtype=F64)
     yield from both(
         "linear algebra", "triangular solve 1000", (a, b), lambda a, b: rlx.triangular_solve(a, b, lower=True),

@@ -14,13 +14,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from breadth import LEAST_TURNS, MOST_TURNS, ROW_SECONDS, TURN_SECONDS, Clock
 from breadth_case import BF16, Case, Function, torch
+from turns import Turns
 
 import xdsl_rlx as rlx
 
+TURNS = Turns(each=0.002, together=0.5, least=8, most=100)
 
-def times_of(case: Case, threads: int, clock: Clock) -> dict[str, Any]:
+
+def times_of(case: Case, threads: int, clock: Callable[[], float]) -> dict[str, Any]:
     """Return the times of a case: the least of interleaved turns, and the first call of this package and of JAX."""
     calls = _calls(case, threads)
     values, cold = dict[str, list[Any]](), dict[str, float]()
@@ -28,7 +30,7 @@ def times_of(case: Case, threads: int, clock: Clock) -> dict[str, Any]:
         start = time.process_time()
         values[name] = _arrays(call())
         cold[name] = time.process_time() - start
-    times = _least(calls, clock)
+    times = TURNS.times_of(calls, clock)
     peers = [value for name, value in times.items() if name != "ours"]
     return {
         "family": case.family,
@@ -109,22 +111,3 @@ def _close(ours: list[Any], theirs: list[Any], tolerance: float) -> bool:
         if not np.all(np.abs(x.astype(np.float64) - y.astype(np.float64)) <= tolerance * scale):
             return False
     return True
-
-
-def _least(calls: dict[str, Callable[[], Any]], clock: Clock) -> dict[str, float]:
-    """Return the seconds of a call by `clock`: the least of interleaved turns."""
-    best, counts = dict.fromkeys(calls, math.inf), dict[str, int]()
-    for name, call in calls.items():
-        start = time.perf_counter()
-        call()
-        counts[name] = max(1, int(TURN_SECONDS / max(time.perf_counter() - start, 1e-7)))
-    begin = time.perf_counter()
-    for turn in range(MOST_TURNS):
-        if turn >= LEAST_TURNS and time.perf_counter() - begin > ROW_SECONDS:
-            break
-        for name, call in calls.items():
-            start = clock()
-            for _ in range(counts[name]):
-                call()
-            best[name] = min(best[name], (clock() - start) / counts[name])
-    return best

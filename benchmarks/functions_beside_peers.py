@@ -27,17 +27,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from turns import Turns
 
 import xdsl_rlx as rlx
 
 torch: Any = import_module("torch") if find_spec("torch") else None
 
 SIZES = (1 << 10, 1 << 16, 1 << 21)
-TURN_SECONDS = 0.001
-"""Seconds of one turn, unless a call takes longer: less than a time slice, so that some turns are not interrupted."""
-ROW_SECONDS = 0.8
-"""Seconds of all turns of a row, unless `LEAST_TURNS` take longer."""
-LEAST_TURNS, MOST_TURNS = 12, 200
+TURNS = Turns(each=0.001, together=0.8, least=12, most=200)
+"""A turn is less than a time slice, so that some are not interrupted."""
 
 Array = np.ndarray[Any, Any]
 
@@ -318,26 +316,6 @@ def _calls(row: Row, size: int, gradient: bool) -> dict[str, Callable[[], Any]]:
     return found
 
 
-def times_of(calls: dict[str, Callable[[], Any]], clock: Callable[[], float]) -> dict[str, float]:
-    """Return the seconds of a call by `clock`: the least of many short interleaved turns."""
-    best, counts = dict.fromkeys(calls, math.inf), dict[str, int]()
-    for name, call in calls.items():
-        call()
-        start = time.perf_counter()
-        call()
-        counts[name] = max(1, int(TURN_SECONDS / max(time.perf_counter() - start, 1e-7)))
-    begin = time.perf_counter()
-    for turn in range(MOST_TURNS):
-        if turn >= LEAST_TURNS and time.perf_counter() - begin > ROW_SECONDS:
-            break
-        for name, call in calls.items():
-            start = clock()
-            for _ in range(counts[name]):
-                call()
-            best[name] = min(best[name], (clock() - start) / counts[name])
-    return best
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
@@ -356,7 +334,7 @@ def main() -> None:
             continue
         for gradient in (False, True) if row.wrt else (False,):
             for size in SIZES:
-                found = times_of(_calls(row, size, gradient), clock)
+                found = TURNS.times_of(_calls(row, size, gradient), clock)
                 peers = [value for name, value in found.items() if name != "ours"]
                 ratio = found["ours"] / min(peers) if peers else math.nan
                 line = {"name": row.name, "gradient": gradient, "size": size, "ratio": ratio, **found}

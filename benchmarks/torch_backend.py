@@ -31,6 +31,7 @@ from types import FunctionType
 from typing import Any
 
 import torch
+from turns import Turns
 
 import xdsl_rlx as rlx
 
@@ -40,8 +41,7 @@ import torch_models as models
 from torch_models import Case
 
 RATE = 0.01
-ROW_SECONDS = 6.0
-LEAST_TURNS, MOST_TURNS = 8, 100
+TURNS = Turns(each=0, together=6.0, least=8, most=100)
 WAYS = ("eager", "backend", "inductor", "from_torch")
 
 
@@ -137,21 +137,6 @@ def _whole_step(model: Any, batch: list[Any], threads: int) -> Callable[[], floa
     return call
 
 
-def _timed(steps: dict[str, Callable[[], float]], clock: Callable[[], float]) -> dict[str, float]:
-    best = dict.fromkeys(steps, math.inf)
-    for step in steps.values():
-        step()
-    begin = time.perf_counter()
-    for turn in range(MOST_TURNS):
-        if turn >= LEAST_TURNS and time.perf_counter() - begin > ROW_SECONDS:
-            break
-        for way, step in steps.items():
-            start = clock()
-            step()
-            best[way] = min(best[way], clock() - start)
-    return best
-
-
 def _first(name: str, way: str, threads: int) -> float:
     """Seconds from the import of torch to the end of the first step, but for the import, in a new process."""
     with tempfile.TemporaryDirectory() as caches:
@@ -196,7 +181,7 @@ def main() -> None:
         else:
             torch._dynamo.reset()
             clock = time.process_time if options.cpu_time else time.perf_counter
-            found = _timed({way: _step_of(way, case, options.threads) for way in WAYS}, clock)
+            found = TURNS.times_of({way: _step_of(way, case, options.threads) for way in WAYS}, clock)
         peer = min(found[way] for way in ("eager", "inductor") if way in found)
         ratios = {way: found[way] / peer for way in ("backend", "from_torch")}
         lines.append({"name": name, "ratios": ratios, **found})
