@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, ProgramOp
+from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
 from xdsl_rlx.transforms.driver import run_in_order
 
 PRODUCT = 150
@@ -56,7 +56,8 @@ def lower_by_kernel(ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]
     first = next((number for number, one in enumerate(passes) if isinstance(one, KernelPass)), len(passes))
     run_in_order(ctx, module, passes[:first])
     rest = passes[first:]
-    if any(isinstance(op, LoopOp) for program in module.ops if isinstance(program, ProgramOp) for op in program.walk()):
+    programs = [op for op in module.ops if isinstance(op, ProgramOp)]
+    if any(isinstance(op, LoopOp | WhileOp) for program in programs for op in program.walk()):
         run_in_order(ctx, module, rest)
         rest = ()
     own = [one for one in rest if isinstance(one, KernelPass)]

@@ -1,4 +1,4 @@
-"""`lir-outline-loops`: a loop over small launches becomes one kernel that has the loop inside of it."""
+"""`lir-outline-loops`: a loop or branch over small launches becomes one kernel that has it inside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, ProgramOp
+from xdsl_rlx.dialects.lir import IfOp, KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
+from xdsl_rlx.lowering.loops.outlined_branch import OutlinedBranch
 from xdsl_rlx.lowering.loops.outlined_loop import OutlinedLoop
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -31,21 +32,25 @@ class LirOutlineLoopsPass(ModulePass):
     If launches have several chunks, the kernel iterates over chunks (`loop_parts.py`): each runs all iterations of the
     loop on its share of the buffers, without synchronisation. Small buffers that stay in place across iterations are on
     the stack of the chunk.
+
+    A `lir.while`, and a `lir.if` inside of a loop, become a kernel in the same way if all launches have one chunk. The
+    kernel of a `lir.while` asks `lir.poll` in each iteration whether the run goes on.
     """
 
     name = "lir-outline-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not any(
-            isinstance(x, LoopOp) for program in op.ops if isinstance(program, ProgramOp) for x in program.walk()
-        ):
+        programs = [x for x in op.ops if isinstance(x, ProgramOp)]
+        if not any(isinstance(x, LoopOp | WhileOp) for program in programs for x in program.walk()):
             return
         verify_dominance(op)
         kernels = {kernel.sym_name.data: kernel for kernel in op.ops if isinstance(kernel, KernelOp)}
         changed = False
-        for program in [x for x in op.ops if isinstance(x, ProgramOp)]:
-            for loop in reversed([x for x in program.walk() if isinstance(x, LoopOp)]):
-                outline = OutlinedLoop(loop, kernels)
+        for program in programs:
+            for control in reversed([x for x in program.walk() if isinstance(x, LoopOp | IfOp | WhileOp)]):
+                outline = (
+                    OutlinedLoop(control, kernels) if isinstance(control, LoopOp) else OutlinedBranch(control, kernels)
+                )
                 if outline.fits():
                     kernel = outline.replace()
                     kernels[kernel.sym_name.data] = kernel

@@ -9,7 +9,7 @@ from xdsl.ir import Dialect
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
 from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp
 from xdsl_rlx.dialects.lir.debug import DebugPrintOp
-from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, ReturnOp
+from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, PollOp, ReturnOp
 from xdsl_rlx.dialects.lir.lapack import (
     LAPACK_OPS,
     GeqrfOp,
@@ -67,6 +67,7 @@ Lir = Dialect(
         KernelOp,
         ReturnOp,
         CheckOp,
+        PollOp,
         DebugPrintOp,
         PrefetchOp,
         GemmOp,
@@ -125,6 +126,7 @@ __all__ = [
     "OrgqrOp",
     "OutputOp",
     "ParamOp",
+    "PollOp",
     "PotrfOp",
     "PrefetchOp",
     "ProgramOp",

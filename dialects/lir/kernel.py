@@ -11,6 +11,8 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     SymbolNameConstraint,
+    i1,
+    i64,
 )
 from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -20,6 +22,7 @@ from xdsl.irdl import (
     operand_def,
     prop_def,
     region_def,
+    result_def,
     traits_def,
 )
 from xdsl.parser import Parser
@@ -185,3 +188,30 @@ class CheckOp(IRDLOperation):
 
     def __init__(self, value: SSAValue, limit: SSAValue, message: str):
         super().__init__(operands=[value, limit], properties={"message": StringAttr(message)})
+
+
+@irdl_op_definition
+class PollOp(IRDLOperation):
+    """
+    Whether a loop of unknown length goes on: not where the run of the program was interrupted, or a check has failed.
+
+    `count` is the number of iterations so far. More than `limit` take milliseconds: where nobody has said that the
+    program may run so long, the run ends, and begins anew where it can be interrupted.
+    """
+
+    name = "lir.poll"
+
+    count = operand_def(INDEX)
+    limit = prop_def(IntegerAttr.constr(i64))
+    result = result_def(i1)
+
+    # other threads write what it reads
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$count `of` $limit attr-dict"
+
+    def __init__(self, count: SSAValue, limit: int):
+        super().__init__(operands=[count], properties={"limit": IntegerAttr(limit, i64)}, result_types=[i1])
+
+    def verify_(self) -> None:
+        if self.limit.value.data < 1:
+            raise VerifyException(f"expected limit >= 1, got {self.limit.value.data}")

@@ -4,33 +4,24 @@ Which loops are asked for is in `lir_outline_loops.py`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from xdsl.dialects import memref, scf
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, StringAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, SlotOp, StepOp, ViewOp
-from xdsl_rlx.dialects.lir.bounds import trip_count
-from xdsl_rlx.dialects.lir.kernel import LANES
-from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous, strided_memref, strides_of
-from xdsl_rlx.dialects.lir.places import ByteSpan, LoopMove, place_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
+from xdsl_rlx.dialects.lir.places import ByteSpan, LoopMove
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.lowering.lir_mark_unrolled import VECTOR
 from xdsl_rlx.lowering.loops.in_place import store_in_place
-from xdsl_rlx.lowering.loops.inlining import BufferWindow, can_be_inlined, inline
+from xdsl_rlx.lowering.loops.inlining import BufferWindow, inline
 from xdsl_rlx.lowering.loops.loop_parts import WHOLE, parts_of
 from xdsl_rlx.lowering.loops.merge_loops import merge_loops
-from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest, stem_of
-
-TEXT = 2000
-"""Operations that a kernel may be put together from: more take long to compile."""
-
-WORK = 1 << 17
-"""Operations of an iteration from which on it does not matter that its launches are several."""
+from xdsl_rlx.lowering.loops.outlined import WORK, BufferLine, Outlined
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 
 WORK_OF_PARTS = 1 << 20
 """The same of a part where launches have several pieces, for which threads wait: ten times as long as for a launch."""
@@ -52,39 +43,16 @@ SWAPPED = 1 << 12
 """Elements up to which a carry is moved from one place to the other, rather than looked for in one or the other."""
 
 
-@dataclass(frozen=True)
-class _BufferLine:
-    """`size` elements of a buffer from `start` on, which the kernel gets as one of its buffers."""
-
-    buffer: SSAValue
-    start: int
-    size: int
-
-    def view(self, before: Operation) -> SSAValue:
-        """The elements as a buffer with one axis, in front of an op."""
-        type_ = strided_memref(memref_of(self.buffer).element_type, (self.size,), (1,))
-        if memref_of(self.buffer) == type_ and not self.start:
-            return self.buffer
-        view = ViewOp(self.buffer, self.start, type_)
-        view.result.name_hint = self.buffer.name_hint
-        block = before.parent_block()
-        assert block is not None
-        block.insert_op_before(view, before)
-        return view.result
-
-
-class OutlinedLoop:
+class OutlinedLoop(Outlined):
     """One loop, and what is known of it."""
 
     def __init__(self, loop: LoopOp, kernels: dict[str, KernelOp]):
         self.loop = loop
-        self.kernels = kernels
         self.ops = list(loop.body.block.ops)
-        self.launches = [op for op in self.ops if isinstance(op, LaunchOp) and op.extent.value.data]
-        self.places: dict[SSAValue, ByteSpan] = {}
+        super().__init__([op for op in self.ops if isinstance(op, LaunchOp)], kernels)
         self.swapped: dict[SSAValue, int] = {}
         self.parts = WHOLE
-        self.own: dict[_BufferLine, SSAValue] = {}
+        self.own: dict[BufferLine, SSAValue] = {}
         """Of parts: the buffers of the kernel itself that stand for some lines."""
 
     def fits(self) -> bool:
@@ -93,19 +61,16 @@ class OutlinedLoop:
             return False
         if not all(isinstance(op, LaunchOp | ViewOp | StepOp | SlotOp) for op in self.ops):
             return False
-        bodies = [self._kernel(launch) for launch in self.launches]
-        if sum(1 for body in bodies for _ in body.walk()) > TEXT:
-            return False
-        if not all(map(can_be_inlined, bodies)) or not self._find_places():
+        if not self.can_be_one():
             return False
         if all(launch.chunk_count == 1 for launch in self.launches):
             self.swapped = self._find_swapped()
-            return self._work() <= WORK
+            return self.work() <= WORK
         return self._fits_in_parts()
 
     def _fits_in_parts(self) -> bool:
         """The same for launches of several pieces. Carries must be small: to look for one costs as much as to wait."""
-        work = self._work()
+        work = self.work()
         parts = parts_of(self.launches, self.kernels, self.places)
         if parts is None or max(work // WORK_OF_PARTS, self.loop.count * work // LONGEST) >= parts.count:
             return False
@@ -114,33 +79,8 @@ class OutlinedLoop:
             return False
         return not any(move.period and p.root not in self.swapped for p in self.places.values() for move in p.moves)
 
-    def _kernel(self, launch: LaunchOp) -> KernelOp:
-        return self.kernels[launch.kernel.string_value()]
-
-    def _work(self) -> int:
-        """Operations of an iteration."""
-        return sum(_work(self._kernel(x).body.block, x.extent.value.data) for x in self.launches)
-
-    def _find_places(self) -> bool:
-        """Where every buffer lies; whether lines can be made of these, and those that may overlap are one."""
-        for launch in self.launches:
-            for value in launch.operands:
-                place = self.places[value] = self._place(value)
-                type_, whole = memref_of(value), memref_of(place.root)
-                if whole.element_type != type_.element_type or not is_contiguous(whole):
-                    return False
-        written = {self.places[value].root for launch in self.launches for value in launch.writes}
-        roots = [_declared(base) for base in written]
-        others = [_declared(base) for base in {place.root for place in self.places.values()} - written]
-        return len({*roots}) == len(roots) and not {*roots} & {*others}
-
-    def _place(self, value: SSAValue) -> ByteSpan:
-        """The bytes of a buffer, of what is there before the loop."""
-        op = value.owner
-        if isinstance(op, ViewOp) or (isinstance(op, StepOp) and op.loop is self.loop):
-            return place_of(op, self._place)
-        size = byte_size(memref_of(value))
-        return ByteSpan(value, 0, size, size > 0)
+    def follows(self, step: StepOp) -> bool:
+        return step.loop is self.loop
 
     def replace(self) -> KernelOp:
         """Put the launch of a kernel in the place of the loop."""
@@ -168,9 +108,9 @@ class OutlinedLoop:
             into.entry.each(into.bounds, "part", lambda inside, part: self._part(inside, part, args))
         else:
             into.entry.each(into.bounds, "n", lambda inside, n: self._iteration(inside, n, args, {}))
-            extent, chunk = loop.count, min(loop.count, max(1, TURN // max(self._work(), 1)))
+            extent, chunk = loop.count, min(loop.count, max(1, TURN // max(self.work(), 1)))
         into.close()
-        into.op.sym_name = StringAttr(self._name())
+        into.op.sym_name = StringAttr(self.name("loop"))
         launch = LaunchOp(
             into.op.sym_name.data,
             extent,
@@ -185,13 +125,13 @@ class OutlinedLoop:
         loop.erase()
         return into.op
 
-    def _find_own(self) -> dict[SSAValue, list[_BufferLine]]:
+    def _find_own(self) -> dict[SSAValue, list[BufferLine]]:
         """
         The buffers instead of which each part has some of its own, carries first.
 
         They are small, and all iterations touch the same of them: all that one touches at a time is a place.
         """
-        found: dict[SSAValue, list[_BufferLine]] = {}
+        found: dict[SSAValue, list[BufferLine]] = {}
         if self.parts.count == 1:
             return found
         room = ALL_OWN * self.parts.count
@@ -222,12 +162,12 @@ class OutlinedLoop:
                 found[root] = half
         return found
 
-    def _lines(self, base: SSAValue) -> list[_BufferLine]:
+    def _lines(self, base: SSAValue) -> list[BufferLine]:
         if (half := self.swapped.get(base)) is not None:
-            return [_BufferLine(base, 0, half), _BufferLine(base, half, half)]
-        return [_BufferLine(base, 0, prod(memref_of(base).get_shape()))]
+            return [BufferLine(base, 0, half), BufferLine(base, half, half)]
+        return [BufferLine.whole(base)]
 
-    def _line(self, place: ByteSpan) -> _BufferLine:
+    def _line(self, place: ByteSpan) -> BufferLine:
         """Where an element is in the first iteration, and in all of them if halves are swapped in between."""
         lines = self._lines(place.root)
         if len(lines) == 1:
@@ -236,21 +176,13 @@ class OutlinedLoop:
         (move,) = [move for move in place.moves if move.period is not None]
         return lines[(first + move.shift) % 2]
 
-    def _name(self) -> str:
-        names = [x.kernel.string_value().partition("_")[2] for x in self.launches]
-        stem = stem_of(word for name in names for word in name.split("_") if word != "etc")
-        number = len(self.kernels)
-        while f"k{number}_loop_{stem}" in self.kernels:
-            number += 1
-        return f"k{number}_loop_{stem}"
-
-    def _part(self, nest: Nest, part: SSAValue, args: Mapping[_BufferLine, SSAValue]) -> None:
+    def _part(self, nest: Nest, part: SSAValue, args: Mapping[BufferLine, SSAValue]) -> None:
         """All iterations of a part."""
         sizes = {*self.parts.apart.values(), *(line.size // self.parts.count for line in self.own)} - {0}
         ahead = {size: (nest.scalars.of(part) * size).value for size in sorted(sizes)}
         bounds = nest.kernel.index(0), nest.kernel.index(self.loop.count)
 
-        def move(line: _BufferLine, comes: bool) -> None:
+        def move(line: BufferLine, comes: bool) -> None:
             size = line.size // self.parts.count
 
             def one(inside: Nest, j: SSAValue) -> None:
@@ -270,7 +202,7 @@ class OutlinedLoop:
             move(line, False)
 
     def _iteration(
-        self, nest: Nest, n: SSAValue, args: Mapping[_BufferLine, SSAValue], ahead: Mapping[int, SSAValue]
+        self, nest: Nest, n: SSAValue, args: Mapping[BufferLine, SSAValue], ahead: Mapping[int, SSAValue]
     ) -> None:
         """
         The kernels of an iteration, one behind the other; then its carries are handed on.
@@ -297,11 +229,11 @@ class OutlinedLoop:
                     offset = begin if offset is None else offset + begin
                 start = None if offset is None else offset.value
                 windows.append(BufferWindow(args[self._line(place)], start, strides_of(memref_of(value))))
-            inline(self._kernel(launch), nest, windows, launch.extent.value.data // self.parts.count)
+            inline(self.kernel_of(launch), nest, windows, launch.extent.value.data // self.parts.count)
         merge_loops(nest)
         self._hand_on(nest, n, args)
 
-    def _hand_on(self, nest: Nest, n: SSAValue, args: Mapping[_BufferLine, SSAValue]) -> None:
+    def _hand_on(self, nest: Nest, n: SSAValue, args: Mapping[BufferLine, SSAValue]) -> None:
         """
         What the next iteration reads is where this one has read; after the last, all is where the loop has it.
 
@@ -360,25 +292,3 @@ def _elements(nest: Nest, index: Scalar, move: LoopMove, size: int) -> Scalar:
     if move.period is not None:
         step = s.rem(step, s.of(kernel.index(move.period)))
     return step * s.of(kernel.index(move.stride // size))
-
-
-def _declared(value: SSAValue) -> SSAValue:
-    """What a buffer is an alias of."""
-    while isinstance(op := value.owner, ViewOp | StepOp):
-        value = op.source
-    return value
-
-
-def _work(block: Block, extent: int) -> int:
-    """Operations of a block, of lanes those on vectors; loops whose bounds are those of the launch have its extent."""
-    total = 0
-    for op in block.ops:
-        trips = 1
-        if isinstance(op, scf.ForOp):
-            known = trip_count(op)
-            trips = extent if known is None else known
-            if LANES in op.attributes:
-                trips = -(-trips // VECTOR)
-        inside = sum(_work(inner, extent) for region in op.regions for inner in region.blocks)
-        total += trips * inside + 1
-    return total

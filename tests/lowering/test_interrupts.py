@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 import branch_texts as branches
 import loop_texts as loops
@@ -14,7 +15,7 @@ import pytest
 from xdsl.context import Context
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.lir import LoopOp
+from xdsl_rlx.dialects.lir import LoopOp, PollOp
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
@@ -22,8 +23,10 @@ from xdsl_rlx.lowering.numba.driver.layout import PlanTable
 from xdsl_rlx.lowering.numba.driver.process import LONG_NS, STRAIGHT_LONG_NS
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime import binding
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module, lower_to_lir
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+
+Array = np.ndarray
 
 LONG = 100_000_000
 """Iterations that take half a minute, a thousand times as long as until the first alarm."""
@@ -156,6 +159,31 @@ def test_an_interrupt_ends_a_loop_of_which_nothing_said_that_it_is_long(threads:
             graph(np.array(LONG), X)
         assert np.array_equal(graph.weights["w"], W)
         assert np.array_equal(graph(few, X)[0], loops.carries(X, np.tile(W, (3, 1)))[-1])
+
+
+@pytest.mark.parametrize("backend", Backend)
+@pytest.mark.parametrize("inner", [False, True])
+def test_an_interrupt_ends_loops_that_are_one_kernel(inner: bool, backend: Backend, alarm: Callable[..., None]):
+    """Of two loops in each other that count up to `n`, one goes on for ever where `n` is negative."""
+
+    def f(n: Array, x: Array) -> Array:
+        def count(state: Any) -> Any:
+            i, x = state
+            _, x = rlx.while_loop(lambda s: s[0] != stop, lambda s: (s[0] + 1, np.cos(s[1])), (0 * n, x))
+            return i + 1, x
+
+        stop = n if inner else n * 0 + 2
+        return rlx.while_loop(lambda s: s[0] != n, count, (0 * n, x))[1]
+
+    few, x = np.array(3), np.ones(3)
+    graph = compile_module(rlx.trace(f, few, x).module, 1, Effort.QUICK, backend)
+    assert any(isinstance(op, PollOp) for op in lower_to_lir(rlx.trace(f, few, x).module).walk())
+    (expected,) = graph(few, x)
+    for _ in range(2):
+        alarm(once(interrupt))
+        with pytest.raises(KeyboardInterrupt):
+            graph(np.array(-1), x)
+        assert np.array_equal(graph(few, x)[0], expected)
 
 
 @pytest.mark.parametrize("slow_call", [False, True])

@@ -806,10 +806,17 @@ OUTLINE = (
     ),
     _fault(
         "a kernel's buffers may be the same memory",
-        "lowering/loops/outlined_loop.py",
-        "return len({*roots}) == len(roots) and not {*roots} & {*others}",
-        "return True",
+        "lowering/loops/outlined.py",
+        "if place.root is beside.root and (root in written or other in written) and place.may_meet(beside):",
+        "if False:",
         *OUTLINED,
+    ),
+    _fault(
+        "what a loop computes stays on the stack of its kernel",
+        "lowering/loops/outlined_branch.py",
+        "_copy(nest, inside, outside)",
+        "_copy(nest, {}, outside)",
+        "tests/lowering/test_outlined_branch.py",
     ),
     _fault(
         "pieces in order run side by side",
@@ -914,8 +921,8 @@ TILES = (
     _fault(
         "a loop with checks is a function that they cannot leave",
         "lowering/numba/emit/llvm_apart.py",
-        "_OF_THE_KERNEL = (CheckOp, DebugPrintOp, *LIBRARY_OPS)",
-        "_OF_THE_KERNEL = (DebugPrintOp, *LIBRARY_OPS)",
+        "_OF_THE_KERNEL = (CheckOp, DebugPrintOp, PollOp, *LIBRARY_OPS)",
+        "_OF_THE_KERNEL = (DebugPrintOp, PollOp, *LIBRARY_OPS)",
         "tests/lowering/numba/test_llvm_apart.py",
     ),
     _fault(

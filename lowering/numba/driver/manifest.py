@@ -153,6 +153,8 @@ class Program:
     """
     prints: bool = False
     """Whether a kernel calls the function that prints."""
+    polls: bool = False
+    """Whether a kernel has a loop of unknown length."""
 
     @property
     def arguments(self) -> tuple[TensorSpec, ...]:

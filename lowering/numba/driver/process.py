@@ -403,4 +403,4 @@ def _longest_brief_run(program: Program, tables: Tables) -> int:
     """
     if not program.repeatable:
         return 0
-    return LONG_NS if tables.long else STRAIGHT_LONG_NS
+    return LONG_NS if tables.long or program.polls else STRAIGHT_LONG_NS

@@ -209,7 +209,6 @@ def walk(plan: int, bases: int) -> int:
                     deadline = now + peek(plan + PlanTable.LONG_NS)
                 elif now > deadline and peek(bases + CallBlock.STATUS - CallBlock.BASES) == 0:
                     poke(bases + CallBlock.STATUS - CallBlock.BASES, TOO_LONG)
-                    poke(plan + PlanTable.NS, peek(plan + PlanTable.LONG_NS))
             # where a check has failed, this takes too long, or is an interrupt, no loop goes on
             phase = turn(phase, bases) if peek(bases + CallBlock.STATUS - CallBlock.BASES) == 0 else end
         elif alone or peek(phase + PhaseRow.TICKETS) == 1:
@@ -255,6 +254,8 @@ def execute(plan: int, block: int) -> None:
     if timed:
         poke(plan + PlanTable.NS, nanoseconds(pool, pool + PoolTable.TIME) - start)
         poke(plan + PlanTable.PHASE_RUNS, phases)
+    if peek(block + CallBlock.STATUS) == TOO_LONG and peek(plan + PlanTable.NS) < peek(plan + PlanTable.LONG_NS):
+        poke(plan + PlanTable.NS, peek(plan + PlanTable.LONG_NS))
     if modes & FLOAT_MODES != STRICT:
         poke(pool + PoolTable.TIME, modes)
         load_float_state(pool + PoolTable.TIME)

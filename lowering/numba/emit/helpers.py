@@ -27,6 +27,7 @@ from xdsl_rlx.lowering.numba.emit.machinery import (
     KERNEL,
     LOOP_HINT,
     LOWERED,
+    POLL,
     STACK,
     TYPED,
 )
@@ -57,7 +58,22 @@ def _quoted(value: object) -> str:
 _HINT_CALLS = [f"\n{hint.name} = loop_hint({', '.join(map(_quoted, hint.properties))})\n" for hint in HINTS]
 
 _BLOCKS = (
-    *(BUFFER, TYPED, LOWERED, INTRINSIC, COMPILED, FUNCTION, KERNEL, STACK, AT, LOOP_HINT, *_HINT_CALLS, CHECK, IS_SET),
+    *(
+        BUFFER,
+        TYPED,
+        LOWERED,
+        INTRINSIC,
+        COMPILED,
+        FUNCTION,
+        KERNEL,
+        STACK,
+        AT,
+        LOOP_HINT,
+        *_HINT_CALLS,
+        CHECK,
+        POLL,
+        IS_SET,
+    ),
     *(FORTRAN, *_LIBRARY.values(), PARALLEL, ONE_BLAS_THREAD, RUN, TURNS, RUN_IN_TURN, RUN_WITH_BLAS),
     *PRIMITIVES.values(),
 )

@@ -167,13 +167,13 @@ def machine_code(launches):
 
 
 def run(launches, *arrays):
-    """Call `launches` with the addresses of the arrays, and two words for what is refused."""
+    """Call `launches` with the addresses of the arrays, and the words in which kernels report."""
     addresses = [array.ctypes.data for array in arrays]
     if PLAIN:
         with np.errstate(all="ignore"):
-            launches([*addresses, 0, 0])
+            launches([*addresses, 0, 0, 0])
         return
-    memory = (ctypes.c_int64 * (len(addresses) + 2))(*addresses)
+    memory = (ctypes.c_int64 * (len(addresses) + 3))(*addresses)
     machine_code(launches).ctypes(memory)
     if message := memory[len(addresses)]:
         raise IndexError(ctypes.string_at(message).decode(), memory[len(addresses) + 1])

@@ -17,7 +17,17 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import LAPACK_OPS, BlockGemmOp, CheckOp, DebugPrintOp, GemmOp, LapackOp, PrefetchOp, ReturnOp
+from xdsl_rlx.dialects.lir import (
+    LAPACK_OPS,
+    BlockGemmOp,
+    CheckOp,
+    DebugPrintOp,
+    GemmOp,
+    LapackOp,
+    PollOp,
+    PrefetchOp,
+    ReturnOp,
+)
 from xdsl_rlx.dialects.lir.bounds import buffers_written_by, constant_index, trip_count
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -84,6 +94,8 @@ class LlvmBody(LlvmLines):
         """The names of those as parameters."""
         self.messages: dict[str, str] = {}
         """The texts of checks, with the names of the constants that hold them."""
+        self.polls = False
+        """Whether it asks if the run goes on."""
         self.texts: dict[str, str] = {}
         """Other texts, with the names of the constants that hold them."""
         self.parts: dict[str, str] = {}
@@ -236,6 +248,12 @@ class LlvmBody(LlvmLines):
         self.emit(f"call void @report_check(ptr %status, ptr @{name}, i64 {value})")
         self.emit("ret void")
         self.start(right)
+
+    def poll(self, op: Operation) -> None:
+        assert isinstance(op, PollOp)
+        self.polls = True
+        count, limit = self.names[op.count], op.limit.value.data
+        self.names[op.result] = self.line(f"call i1 @goes_on(ptr %status, i64 {count}, i64 {limit})")
 
     def message(self, text: str) -> str:
         """The constant that holds the text of a check."""
@@ -527,6 +545,7 @@ _EMITTERS: dict[type[Operation], Callable[[LlvmBody, Operation], None]] = {
     BlockGemmOp: LlvmBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, LlvmBody.lapack),
     CheckOp: LlvmBody.check,
+    PollOp: LlvmBody.poll,
     DebugPrintOp: LlvmBody.debug_print,
     PrefetchOp: LlvmBody.prefetch,
     ReturnOp: LlvmBody.ret,

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.lowering.kernel_pass import launches_of
-from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, CallBlock
+from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, TOO_LONG, CallBlock
 from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
@@ -104,8 +104,9 @@ def _module(kernels: Iterable[_KernelText], elsewhere: Container[str] = ()) -> s
     functions = [declaration(text) if name in elsewhere else text for name, text in parts.items()]
     text = "\n".join([*functions, *(kernel.own for kernel in kernels)])
     report = [_REPORT] if "@report_check(" in text else []
+    poll = [_POLL] if "@goes_on(" in text else []
     heap = [_HEAP] if "@aligned_alloc(" in text else []
-    return "\n".join([text, *_library(text), *report, *heap, _LOOPS])
+    return "\n".join([text, *_library(text), *report, *poll, *heap, _LOOPS])
 
 
 _HEAP = """declare noalias ptr @aligned_alloc(i64, i64)
@@ -124,6 +125,27 @@ report:
   br label %done
 done:
   ret void
+}}
+"""
+
+
+_POLL = f"""define internal i1 @goes_on(ptr %status, i64 %count, i64 %limit) alwaysinline nounwind {{
+entry:
+  %word = load atomic i64, ptr %status monotonic, align 8
+  %free = icmp eq i64 %word, 0
+  %over = icmp sgt i64 %count, %limit
+  br i1 %over, label %long, label %done
+long:
+  %place = getelementptr i8, ptr %status, i64 {CallBlock.BRIEF - CallBlock.STATUS}
+  %word2 = load i64, ptr %place, align 8
+  %brief = icmp ne i64 %word2, 0
+  br i1 %brief, label %end, label %done
+end:
+  %pair = cmpxchg ptr %status, i64 0, i64 {TOO_LONG} seq_cst seq_cst
+  br label %done
+done:
+  %found = phi i1 [ %free, %entry ], [ %free, %long ], [ false, %end ]
+  ret i1 %found
 }}
 """
 
@@ -224,7 +246,7 @@ def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     parameters = [buffer_parameter(arg, f"%a{i}", arg in body.written) for i, arg in enumerate(buffers)]
     inner = _symbol(f"{name}.body")
     heap = _heap(body)
-    checked = bool(body.messages)
+    checked = bool(body.messages) or body.polls
     status = ["ptr %status"] if checked else []
     own = [f"ptr noalias align {CACHE_LINE} %h{n}" for n in range(len(body.heap))]
     signature = ", ".join(["ptr readonly %blas", *status, *parameters, *own, "i64 %lo, i64 %hi"])

@@ -3,6 +3,8 @@ How it runs them is in `launching.py`, what scalar helpers mean in `prelude.py`.
 
 from __future__ import annotations
 
+from xdsl_rlx.lowering.numba.driver.layout import TOO_LONG
+
 BUFFER = '''
 if not hasattr(types, "XdslRlxBuffer"):
     # once per process: Numba asks every template of an operator in turn, and a process may run many printed modules
@@ -339,7 +341,7 @@ infer_global(refuse, types.Function(Refuse))
 
 
 def status_address(module):
-    """The word of a module that holds the address of two: that of a message, or 0, and the value it is about."""
+    """The word of a module that holds the address of three: a message or 0, the value it is about, if it is brief."""
     if "rlx_status" not in module.globals:
         cell = ir.GlobalVariable(module, ir.IntType(64), "rlx_status")
         cell.linkage, cell.initializer = "linkonce_odr", ir.IntType(64)(0)
@@ -358,7 +360,7 @@ def _lower_refuse(context, builder, sig, args):
 
 
 def report_to(memory, place):
-    """Let the kernels that follow report to two words of the memory."""
+    """Let the kernels that follow report to three words of the memory."""
 
 
 def _lower_report_to(context, builder, sig, args):
@@ -368,4 +370,24 @@ def _lower_report_to(context, builder, sig, args):
 
 
 typed(report_to, lambda *args: signature(types.none, *args), _lower_report_to)
+'''
+
+POLL = f'''
+def goes_on(count, limit):
+    """Whether a loop goes on that has been through so many iterations; from a limit on, it may be asked to end."""
+    return True
+
+
+def _lower_goes_on(context, builder, sig, args):
+    word = ir.IntType(64)
+    place = builder.inttoptr(builder.load(status_address(builder.module)), word.as_pointer())
+    count, limit = (context.cast(builder, x, kind, types.int64) for x, kind in zip(args, sig.args))
+    is_brief = builder.icmp_signed("!=", builder.load(builder.gep(place, [word(2)])), word(0))
+    ends = builder.and_(builder.icmp_signed(">", count, limit), is_brief)
+    with builder.if_then(ends, likely=False):
+        builder.cmpxchg(place, word(0), word({TOO_LONG}), "seq_cst")
+    return builder.icmp_signed("==", builder.load_atomic(place, "monotonic", 8), word(0))
+
+
+typed(goes_on, lambda *args: signature(types.boolean, *args), _lower_goes_on)
 '''

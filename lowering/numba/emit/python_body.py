@@ -31,6 +31,7 @@ from xdsl_rlx.dialects.lir import (
     DebugPrintOp,
     GemmOp,
     LapackOp,
+    PollOp,
     PrefetchOp,
     ReturnOp,
 )
@@ -204,6 +205,12 @@ class PythonBody:
         self.emit(f"    refuse({op.message.data!r}, {value})")
         self.emit("    return")
 
+    def poll(self, op: Operation) -> None:
+        assert isinstance(op, PollOp)
+        name = self.name(op.result, "go_on")
+        self.emit(f"{name} = goes_on({self.names[op.count]}, {op.limit.value.data})")
+        self.names[op.result] = name
+
     def assign(self, targets: Sequence[str], values: Sequence[SSAValue]) -> None:
         """Assign all at once, leaving out what stays the same."""
         pairs = [(t, self.names[v]) for t, v in zip(targets, values, strict=True) if t != self.names[v]]
@@ -341,6 +348,7 @@ _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
     BlockGemmOp: PythonBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, PythonBody.lapack),
     CheckOp: PythonBody.check,
+    PollOp: PythonBody.poll,
     ReturnOp: PythonBody.ret,
     func.ReturnOp: PythonBody.ret,
 }

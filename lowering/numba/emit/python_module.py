@@ -29,6 +29,7 @@ from xdsl_rlx.dialects.lir import (
     LoopOp,
     OutputOp,
     ParamOp,
+    PollOp,
     ProgramOp,
     SlotOp,
     StepOp,
@@ -65,7 +66,7 @@ def emit_python(module: ModuleOp, threads: int = 1) -> str:
     verify_dominance(module)
     kernels = [op for op in module.body.block.ops if isinstance(op, KernelOp)]
     blas = any(type(op) in LIBRARY_OPS for kernel in kernels for op in kernel.walk())
-    checks = any(isinstance(op, CheckOp) for kernel in kernels for op in kernel.walk())
+    checks = any(isinstance(op, CheckOp | PollOp) for kernel in kernels for op in kernel.walk())
     run = "run_with_blas" if blas else "run_in_turn" if threads > 1 or checks else "run"
     programs = [_Program(op, threads, run, checks).text() for op in module.body.block.ops if isinstance(op, ProgramOp)]
     if not kernels and not programs:

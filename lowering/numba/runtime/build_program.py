@@ -69,12 +69,16 @@ class _Builder:
         self.bases: dict[SSAValue, int] = {}
         """The base number of what is no alias."""
         self.constants = bytearray()
+        self.polling: set[str] = set()
+        """The kernels that have loops of unknown length."""
         self.launched: list[lir.LaunchOp] = []
         """The launches as they were written down."""
 
     def build(self, module: ModuleOp) -> Program:
         """Number the buffers, then write down the launches."""
         program = self.program
+        kernels = (op for op in module.ops if isinstance(op, lir.KernelOp))
+        self.polling = {x.sym_name.data for x in kernels if any(isinstance(op, lir.PollOp) for op in x.walk())}
         inputs = [op for op in self.ops if isinstance(op, lir.InputOp)]
         params = [op for op in self.ops if isinstance(op, lir.ParamOp)]
         outputs = sorted((op for op in self.ops if isinstance(op, lir.OutputOp)), key=lambda op: op.number.value.data)
@@ -106,16 +110,23 @@ class _Builder:
             repeatable=not prints and self._is_repeatable(),
             needs_blas=any(type(op) in lir.LIBRARY_OPS for op in module.walk()),
             prints=prints,
+            polls=bool(self.polling),
         )
 
     def _is_repeatable(self) -> bool:
         """Whether no launch writes to an updated argument before the last while loop ends."""
         ops = list(self.program.body.block.ops)
-        loops = (n for n, op in enumerate(ops) if any(isinstance(inner, lir.WhileOp) for inner in op.walk()))
+        loops = (n for n, op in enumerate(ops) if any(map(self._is_while, op.walk())))
         until = max(loops, default=-1) + 1
         launches = [inner for op in ops[:until] for inner in op.walk() if isinstance(inner, lir.LaunchOp)]
         written = {self.places[value].root.owner for launch in launches for value in launch.writes}
         return not any(isinstance(op, NamedBufferOp) and op.is_written for op in written)
+
+    def _is_while(self, op: Operation) -> bool:
+        """Whether an op, or its kernel, is a loop of unknown length."""
+        if isinstance(op, lir.LaunchOp):
+            return op.kernel.root_reference.data in self.polling
+        return isinstance(op, lir.WhileOp)
 
     def _place(self, op: Operation) -> None:
         start, (result,) = 0, op.results

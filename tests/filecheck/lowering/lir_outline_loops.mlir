@@ -323,3 +323,162 @@ builtin.module {
     lir.return
   }
 }
+
+// -----
+
+// A while loop becomes one kernel. It asks in each iteration whether the run goes on. Buffers that nothing else uses
+// are on its stack; the carry is there while the loop runs.
+// CHECK-LABEL: lir.program @down {
+// CHECK-NEXT: %n = lir.input "n" : memref<i64>
+// CHECK-NEXT: %left = lir.output 0 : memref<i64>
+// CHECK-NEXT: lir.launch @k2_copy over 1 by 1 reads(%n : memref<i64>) writes(%left : memref<i64>)
+// CHECK-NEXT: %left_1 = lir.view %left at 0 : memref<i64> to memref<1xi64>
+// CHECK-NEXT: lir.launch @k3_while_positive_less_copy over 1 by 1 writes(%left_1 : memref<1xi64>)
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.kernel @k2_copy(%n: memref<i64>, %o: memref<i64>, %lo: index, %hi: index) {
+// CHECK-NEXT: %x = memref.load %n[] : memref<i64>
+// CHECK-NEXT: memref.store %x, %o[] : memref<i64>
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.kernel @k3_while_positive_less_copy(%left: memref<1xi64>, %lo: index, %hi: index) {
+// CHECK-NEXT: %going = memref.alloca() : memref<1xi1>
+// CHECK-NEXT: %fewer = memref.alloca() : memref<1xi64>
+// CHECK-NEXT: %left_1 = memref.alloca() : memref<1xi64>
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: %left_2 = memref.load %left[%c0] : memref<1xi64>
+// CHECK-NEXT: memref.store %left_2, %left_1[%c0] : memref<1xi64>
+// CHECK-NEXT: %0 = scf.while (%1 = %c0) : (index) -> index {
+// CHECK-NEXT: %zero = arith.constant 0 : i64
+// CHECK-NEXT: %x = memref.load %left_1[%c0] : memref<1xi64>
+// CHECK-NEXT: %p = arith.cmpi sgt, %x, %zero : i64
+// CHECK-NEXT: memref.store %p, %going[%c0] : memref<1xi1>
+// CHECK-NEXT: %2 = lir.poll %1 of 5162220
+// CHECK-NEXT: %going_1 = memref.load %going[%c0] : memref<1xi1>
+// CHECK-NEXT: %3 = arith.andi %going_1, %2 : i1
+// CHECK-NEXT: scf.condition(%3) %1 : index
+// CHECK-NEXT: } do {
+// CHECK-NEXT: ^bb0(%4: index):
+// CHECK-NEXT: %one = arith.constant 1 : i64
+// CHECK-NEXT: %x_1 = memref.load %left_1[%c0] : memref<1xi64>
+// CHECK-NEXT: %y = arith.subi %x_1, %one : i64
+// CHECK-NEXT: memref.store %y, %fewer[%c0] : memref<1xi64>
+// CHECK-NEXT: %x_2 = memref.load %fewer[%c0] : memref<1xi64>
+// CHECK-NEXT: memref.store %x_2, %left_1[%c0] : memref<1xi64>
+// CHECK-NEXT: %5 = arith.addi %4, %c1 : index
+// CHECK-NEXT: scf.yield %5 : index
+// CHECK-NEXT: }
+// CHECK-NEXT: %left_3 = memref.load %left_1[%c0] : memref<1xi64>
+// CHECK-NEXT: memref.store %left_3, %left[%c0] : memref<1xi64>
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+builtin.module {
+  lir.program @down {
+    %n = lir.input "n" : memref<i64>
+    %left = lir.output 0 : memref<i64>
+    %going = lir.slot : memref<i1>
+    lir.launch @k2_copy over 1 by 1 reads(%n : memref<i64>) writes(%left : memref<i64>)
+    lir.while %going after {
+      lir.launch @k0_positive over 1 by 1 reads(%left : memref<i64>) writes(%going : memref<i1>)
+    } do {
+      %fewer = lir.slot : memref<i64>
+      lir.launch @k1_less over 1 by 1 reads(%left : memref<i64>) writes(%fewer : memref<i64>)
+      lir.launch @k2_copy over 1 by 1 reads(%fewer : memref<i64>) writes(%left : memref<i64>)
+    }
+  }
+  lir.kernel @k0_positive(%n: memref<i64>, %o: memref<i1>, %lo: index, %hi: index) {
+    %zero = arith.constant 0 : i64
+    %x = memref.load %n[] : memref<i64>
+    %p = arith.cmpi sgt, %x, %zero : i64
+    memref.store %p, %o[] : memref<i1>
+    lir.return
+  }
+  lir.kernel @k1_less(%n: memref<i64>, %o: memref<i64>, %lo: index, %hi: index) {
+    %one = arith.constant 1 : i64
+    %x = memref.load %n[] : memref<i64>
+    %y = arith.subi %x, %one : i64
+    memref.store %y, %o[] : memref<i64>
+    lir.return
+  }
+  lir.kernel @k2_copy(%n: memref<i64>, %o: memref<i64>, %lo: index, %hi: index) {
+    %x = memref.load %n[] : memref<i64>
+    memref.store %x, %o[] : memref<i64>
+    lir.return
+  }
+}
+
+// -----
+
+// A branch in a loop becomes a part of the kernel that the loop becomes.
+// CHECK-LABEL: lir.program @chosen {
+// CHECK-NEXT: %ps = lir.input "ps" : memref<5xi1>
+// CHECK-NEXT: %n = lir.input "n" : memref<i64>
+// CHECK-NEXT: %left = lir.output 0 : memref<i64>
+// CHECK-NEXT: lir.launch @k2_copy over 1 by 1 reads(%n : memref<i64>) writes(%left : memref<i64>)
+// CHECK-NEXT: %fewer = lir.slot : memref<i64>
+// CHECK-NEXT: %left_1 = lir.view %left at 0 : memref<i64> to memref<1xi64>
+// CHECK-NEXT: %fewer_1 = lir.view %fewer at 0 : memref<i64> to memref<1xi64>
+// CHECK-NEXT: lir.launch @k4_loop_if_less_copy over 5 by 5 reads(%ps : memref<5xi1>) writes(%left_1, %fewer_1 : memref<1xi64>, memref<1xi64>)
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.kernel @k2_copy(%n: memref<i64>, %o: memref<i64>, %lo: index, %hi: index) {
+// CHECK-NEXT: %x = memref.load %n[] : memref<i64>
+// CHECK-NEXT: memref.store %x, %o[] : memref<i64>
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.kernel @k4_loop_if_less_copy(%ps: memref<5xi1>, %left: memref<1xi64>, %fewer: memref<1xi64>, %lo: index, %hi: index) {
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: scf.for %n = %lo to %hi step %c1 {
+// CHECK-NEXT: %0 = arith.muli %n, %c1 : index
+// CHECK-NEXT: %p = memref.load %ps[%0] : memref<5xi1>
+// CHECK-NEXT: scf.if %p {
+// CHECK-NEXT: %one = arith.constant 1 : i64
+// CHECK-NEXT: %x = memref.load %left[%c0] : memref<1xi64>
+// CHECK-NEXT: %y = arith.subi %x, %one : i64
+// CHECK-NEXT: memref.store %y, %fewer[%c0] : memref<1xi64>
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %x_1 = memref.load %left[%c0] : memref<1xi64>
+// CHECK-NEXT: memref.store %x_1, %fewer[%c0] : memref<1xi64>
+// CHECK-NEXT: }
+// CHECK-NEXT: %x_2 = memref.load %fewer[%c0] : memref<1xi64>
+// CHECK-NEXT: memref.store %x_2, %left[%c0] : memref<1xi64>
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+builtin.module {
+  lir.program @chosen {
+    %ps = lir.input "ps" : memref<5xi1>
+    %n = lir.input "n" : memref<i64>
+    %left = lir.output 0 : memref<i64>
+    lir.launch @k2_copy over 1 by 1 reads(%n : memref<i64>) writes(%left : memref<i64>)
+    lir.loop %i = 0 to 5 {
+      %p = lir.step %ps at %i : memref<5xi1> to memref<i1>
+      %fewer = lir.slot : memref<i64>
+      lir.if %p {
+        lir.launch @k1_less over 1 by 1 reads(%left : memref<i64>) writes(%fewer : memref<i64>)
+      } else {
+        lir.launch @k2_copy over 1 by 1 reads(%left : memref<i64>) writes(%fewer : memref<i64>)
+      }
+      lir.launch @k2_copy over 1 by 1 reads(%fewer : memref<i64>) writes(%left : memref<i64>)
+    }
+  }
+  lir.kernel @k0_positive(%n: memref<i64>, %o: memref<i1>, %lo: index, %hi: index) {
+    %zero = arith.constant 0 : i64
+    %x = memref.load %n[] : memref<i64>
+    %p = arith.cmpi sgt, %x, %zero : i64
+    memref.store %p, %o[] : memref<i1>
+    lir.return
+  }
+  lir.kernel @k1_less(%n: memref<i64>, %o: memref<i64>, %lo: index, %hi: index) {
+    %one = arith.constant 1 : i64
+    %x = memref.load %n[] : memref<i64>
+    %y = arith.subi %x, %one : i64
+    memref.store %y, %o[] : memref<i64>
+    lir.return
+  }
+  lir.kernel @k2_copy(%n: memref<i64>, %o: memref<i64>, %lo: index, %hi: index) {
+    %x = memref.load %n[] : memref<i64>
+    memref.store %x, %o[] : memref<i64>
+    lir.return
+  }
+}

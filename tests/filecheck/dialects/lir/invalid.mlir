@@ -641,3 +641,11 @@ lir.kernel @k(%x: memref<3xf32>, %c: memref<1xi8>, %lo: index, %hi: index) {
   lir.debug_print "{0}" batch 1 to %c : memref<1xi8> buffers(%x : memref<3xf32>) when %x : memref<3xf32>
   lir.return
 }
+
+// -----
+
+// CHECK: expected limit >= 1, got 0
+lir.kernel @count(%o: memref<1xi64>, %lo: index, %hi: index) {
+  %go = lir.poll %hi of 0
+  lir.return
+}

@@ -85,6 +85,15 @@ lir.kernel @fill(%o: memref<32x16xf32>, %lo: index, %hi: index) {
   lir.return
 }
 
+// CHECK-LABEL: lir.kernel @count(%o: memref<1xi64>, %lo: index, %hi: index) {
+// CHECK-NEXT: %go = lir.poll %hi of 4096
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @count(%o: memref<1xi64>, %lo: index, %hi: index) {
+  %go = lir.poll %hi of 4096
+  lir.return
+}
+
 // CHECK-LABEL: lir.kernel @ahead(%o: memref<32x16xf32>, %lo: index, %hi: index) {
 // CHECK-NEXT: lir.prefetch %o[%lo, %hi] : memref<32x16xf32>
 // CHECK-NEXT: lir.return
