@@ -20,9 +20,11 @@ from typing import Any
 
 import numpy as np
 from tables import PEERS, STATISTICS, compile_times, memory, step_times
+from transformer_workloads import LARGE
 from workloads import WORKLOADS
 
 HERE = Path(__file__).resolve().parent
+ALL = WORKLOADS | LARGE
 OURS = ("ours", "ours-numba")
 """The two backends, which run on the largest number of threads only."""
 TOLERANCE = 1e-4
@@ -107,7 +109,7 @@ def run_workload(key: str, kinds: list[str], threads: list[int], rounds: int, se
         cache = Path(folder)
         contestants = list[Contestant]()
         try:
-            for kind in [one for one in kinds if one in (*OURS, *WORKLOADS[key].peers)]:
+            for kind in [one for one in kinds if one in (*OURS, *ALL[key].peers)]:
                 for count in [max(threads)] if kind in OURS else threads:
                     contestants.append(Contestant.launch(kind, count, key, cache))
             check_agreement(contestants)
@@ -125,7 +127,7 @@ def run_workload(key: str, kinds: list[str], threads: list[int], rounds: int, se
             for contestant in contestants:
                 contestant.close()
     return {
-        "title": WORKLOADS[key].title,
+        "title": ALL[key].title,
         "warm": warm,
         "contestants": [
             {"kind": c.kind, "threads": c.threads, "start": c.start, "rounds": c.rounds, "facts": c.facts}
@@ -148,7 +150,7 @@ def main() -> int:
     threads = [int(count) for count in options.threads.split(",")]
     results = dict[str, dict[str, Any]]()
     for key in options.only.split(","):
-        print(f"({key}) {WORKLOADS[key].title} ...", file=sys.stderr, flush=True)
+        print(f"({key}) {ALL[key].title} ...", file=sys.stderr, flush=True)
         try:
             results[key] = run_workload(key, options.kinds.split(","), threads, options.rounds, options.seconds)
         except Failed as failure:

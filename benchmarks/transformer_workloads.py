@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,61 @@ def _tiny(o: Ops, v: dict[str, Any]) -> Any:
     return o.cross_entropy(o.matmul(o.rms_norm(h, v["gain"]), o.transpose(v["table"])), v["labels"])
 
 
+_GPT_SIZES = {"gpt": (_Size(4, 64, 128, 4, 4, 512), 96), "gpt-2": (_Size(1, 256, 768, 12, 12, 3072), 50257)}
+"""Extents and alphabets of models of 12 layers; the second is GPT-2 of 124 million parameters."""
+
+_GPT_DEPTH = 12
+_GPT_SHAPES = {
+    **{f"w{name}": "dd" for name in "qkvo"},
+    **{f"b{name}": "d" for name in "qkvo"},
+    **{f"{kind}{i}": "d" for i in (1, 2) for kind in ("gain", "shift")},
+    "up": "df",
+    "b_up": "f",
+    "down": "fd",
+    "b_down": "d",
+}
+
+
+def _gpt_shapes(size: _Size, alphabet: int) -> dict[str, tuple[int, ...]]:
+    extents = {"d": size.width, "f": size.inner}
+    shapes = {
+        f"{name}_{n}": tuple(extents[x] for x in axes) for n in range(_GPT_DEPTH) for name, axes in _GPT_SHAPES.items()
+    }
+    shapes |= {"gain": (size.width,), "shift": (size.width,)}
+    return shapes | {"table": (alphabet, size.width), "places": (size.length, size.width)}
+
+
+def _gpt_data(size: _Size, alphabet: int) -> Data:
+    data = _weights(12, size, **_gpt_shapes(size, alphabet))
+    data["table"] *= np.float32(0.02 * np.sqrt(alphabet))
+    rng = np.random.default_rng(13)
+    data |= {name: rng.integers(0, alphabet, size.batch * size.length, dtype=np.int32) for name in ("ids", "labels")}
+    data["at"] = np.tile(np.arange(size.length, dtype=np.int32), size.batch)
+    del data["x"]
+    return data
+
+
+def _gpt(o: Ops, v: dict[str, Any], size: _Size) -> Any:
+    """Norms in front, causal attention, exact GELU, and a head that is the embedding's table."""
+    h = o.embed(v["table"], v["ids"]) + o.embed(v["places"], v["at"])
+    for n in range(_GPT_DEPTH):
+        w = {name: v[f"{name}_{n}"] for name in _GPT_SHAPES}
+        x = o.layer_norm(h, w["gain1"], w["shift1"])
+        q, k, values = (o.linear(x, w[f"w{name}"], w[f"b{name}"]) for name in "qkv")
+        a = o.heads_attention(q, k, values, size.batch, size.heads, size.kv_heads, causal=True)
+        h = h + o.linear(a, w["wo"], w["bo"])
+        x = o.layer_norm(h, w["gain2"], w["shift2"])
+        h = h + o.linear(o.gelu(o.linear(x, w["up"], w["b_up"])), w["down"], w["b_down"])
+    return o.cross_entropy(o.matmul(o.layer_norm(h, v["gain"], v["shift"]), o.transpose(v["table"])), v["labels"])
+
+
+def _gpt_workload(name: str) -> Workload:
+    size, alphabet = _GPT_SIZES[name]
+    title = f"training step with AdamW: {_GPT_DEPTH} layers of width {size.width}, {size.batch} x {size.length} tokens"
+    data, loss = partial(_gpt_data, size, alphabet), partial(_gpt, size=size)
+    return Workload(f"{title} of {alphabet}", data, tuple(_gpt_shapes(size, alphabet)), loss, Step.TRAIN)
+
+
 def _workload(title: str, data: Any, loss: Any, *fixed: str, step: Step = Step.GRADIENT) -> Workload:
     return Workload(title, data, tuple(name for name in data() if name not in fixed), loss, step)
 
@@ -133,4 +189,8 @@ TRANSFORMERS: dict[str, Workload] = {
         *("cos", "sin", "ids", "labels"),
         step=Step.TRAIN,
     ),
+    "gpt": _gpt_workload("gpt"),
 }
+
+LARGE: dict[str, Workload] = {"gpt-2": _gpt_workload("gpt-2")}
+"""Those that are run by name only: a step takes a second, and a process 3 GB."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from transformer_workloads import LARGE
 from workload import BETA1, BETA2, CLIP, DECAY, EPSILON, RATE, Step, Workload
 from workloads import WORKLOADS
 
@@ -220,11 +221,11 @@ class Rlx:
         results = self.work.loss(RlxOps(graph), values)
         graph.set_outputs(results)
         self.compiled = self.rlx.compile(self.derived(graph), backend=self.backend)
+        for name in [name for name in self.compiled.params if name not in self.work.wrt]:
+            self.compiled.set_param(name, np.zeros_like(self.values[name[2:]]))
         for name in self.work.wrt:
-            self.compiled.set_param(name, self.values[name])
-        for name in self.compiled.params:
-            if name not in self.work.wrt:
-                self.compiled.set_param(name, np.zeros_like(self.values[name[2:]]))
+            # from here on they are the program's
+            self.compiled.set_param(name, self.values.pop(name))
         self.steps = 0
         self.inputs = {name: array for name, array in self.values.items() if name not in self.work.wrt}
 
@@ -324,7 +325,7 @@ def main(kind: str, threads: int, workload: str) -> None:
     def answer(values: object) -> None:
         answers.write(json.dumps(values) + "\n")
 
-    work = WORKLOADS[workload]
+    work = (WORKLOADS | LARGE)[workload]
     start = time.perf_counter()
     runner = RUNNERS[kind](work, threads)
     imports, baseline = time.perf_counter() - start, _peak_mb()
