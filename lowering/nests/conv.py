@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeig
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, ndrange, rolled
-from xdsl_rlx.lowering.nests import depthwise
+from xdsl_rlx.lowering.nests import conv_panels, depthwise
 from xdsl_rlx.lowering.nests.windows import Plane, Room
 from xdsl_rlx.lowering.nests.work import NEST, Work, add_up
 
@@ -170,6 +170,9 @@ def conv_nest(op: ConvOp, work: Work) -> None:
 
 def _convolve(work: Work, e: ConvExtents, image: SSAValue, w: Argument, result: SSAValue) -> None:
     """`result = w @ windows of the image`; an iteration is a block of rows of windows of one image and group."""
+    if conv_panels.are_better(e):
+        conv_panels.convolve(work, e, image, w, result)
+        return
     blocks = Blocks.whole(e)
     planes, (_, count) = e.images * e.groups, blocks.counts
     launch = planes * count, prod(blocks.shape) * max(1, e.outputs // 4)

@@ -23,7 +23,7 @@ from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast
 from xdsl_rlx.lowering.nests.index import clamped
 from xdsl_rlx.lowering.nests.quant_decode import FP8, GGUF, fp4, scale_code
-from xdsl_rlx.lowering.nests.work import NEST, Work
+from xdsl_rlx.lowering.nests.work import NEST, Runs, Work
 
 PANEL = 1 << 16
 """Weights of a panel: dequantised, they stay in a second-level cache."""
@@ -124,22 +124,6 @@ def dequantize_weights_nest(op: DequantizeWeightsOp, work: Work) -> None:
     @work.over(rows if columns else 0, 4 * columns, reads, [result])
     def dequantize(it: Iteration, *buffers: Array) -> None:
         weights.decode(buffers[:-1], 0, it.index, 0, buffers[-1][it.index])
-
-
-@dataclass(frozen=True)
-class Runs:
-    """`count` runs of `size` of an extent, from `first` on."""
-
-    first: int
-    count: int
-    size: int
-
-    @staticmethod
-    def of(extent: int, size: int) -> list[Runs]:
-        """An extent cut into runs of `size` and the shorter rest; one of nothing is a run without a size."""
-        count, rest = divmod(extent, size)
-        found = [Runs(0, count, size)] if count else []
-        return [*found, Runs(count * size, 1, rest)] if rest or not count else found
 
 
 @dataclass(frozen=True)

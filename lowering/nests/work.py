@@ -51,6 +51,22 @@ class Buffers(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Runs:
+    """`count` runs of `size` of an extent, from `first` on."""
+
+    first: int
+    count: int
+    size: int
+
+    @staticmethod
+    def of(extent: int, size: int) -> list[Runs]:
+        """An extent cut into runs of `size` and the shorter rest; one of nothing is a run without a size."""
+        count, rest = divmod(extent, size)
+        found = [Runs(0, count, size)] if count else []
+        return [*found, Runs(count * size, 1, rest)] if rest or not count else found
+
+
 @dataclass
 class Work:
     """
