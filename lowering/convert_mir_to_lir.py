@@ -67,6 +67,9 @@ class ConvertMirToLirPass(ModulePass):
     threads: int = 1
     """Threads that the program is divided for."""
 
+    bf16: bool = False
+    """The option of `mir-normalize`."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
         if self.threads < 1:
@@ -79,7 +82,7 @@ class ConvertMirToLirPass(ModulePass):
             raise PassFailedException(f"expected @{func.sym_name.data} to have one block, got {len(func.body.blocks)}")
         inline_remats(func)
         # what is in a fusion has loops that were decided, so this changes nothing there
-        rewrite(op, Normalize())
+        rewrite(op, Normalize(self.bf16))
         lowering = _Lowering(func, self.threads)
         lowering.run()
         func.detach()

@@ -9,7 +9,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import AnyFloat, ModuleOp
+from xdsl.dialects.builtin import AnyFloat, ModuleOp, bf16
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, WhileOp
@@ -19,6 +19,7 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.kernel_pass import KernelPass
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.tiles.factors import Factors
+from xdsl_rlx.lowering.tiles.rounded_product import RoundedProduct
 from xdsl_rlx.lowering.tiles.tile_sizes import (
     COMMON,
     COPIED_ROWS,
@@ -91,7 +92,8 @@ class LirTileMatmulsPass(KernelPass):
     many terms. Inside of a loop, matmuls of any size become loops, so that the loop can become one kernel (see
     `lir-outline-loops`). Panels of a transposed or frequently read RHS are copied, and so are rows of a strided LHS.
     The next panel of a large RHS is prefetched. `lanes` (32-bit elements per vector register) and `registers` (their
-    number) describe the processor.
+    number) describe the processor. Products of bf16, which no library has, become loops in any case; with `bf16` by the
+    dot products of AVX512-BF16.
 
     ```mlir
     lir.gemm %x[], %w[], %y[] rows %c0 to %c6 cols %c0 to %c16 : memref<6x64xf32>, memref<64x16xf32>, memref<6x16xf32>
@@ -115,6 +117,9 @@ class LirTileMatmulsPass(KernelPass):
     registers: int = Registers.count
     """Number of vector registers."""
 
+    bf16: bool = False
+    """Whether the processor has dot products of bf16 (AVX512-BF16)."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all kernels, of a module that is sound."""
         if any(isinstance(x, GemmOp | BlockGemmOp) for x in op.walk()):
@@ -124,7 +129,7 @@ class LirTileMatmulsPass(KernelPass):
     def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
         """Make loops of the products of one kernel."""
         repeated, lengths = any(map(_is_repeated, launches)), frozenset(n for x in launches for n in _lengths(x))
-        registers = Registers(self.lanes, self.registers)
+        registers = Registers(self.lanes, self.registers, self.bf16)
         found: list[_Product | _Blocks] = []
         for op in kernel.walk():
             if isinstance(op, GemmOp):
@@ -162,6 +167,9 @@ class _Product:
 
     def is_better_as_loops(self, repeated: bool, registers: Registers) -> bool:
         """Whether the library is slower: few rows, of more than it packs for, or of any size if loops repeat them."""
+        if self._is_of_halves:
+            # no library has it
+            return True
         if self.op.inner_lo is not None or self._columns() is None:
             return False
         rows = self._most_rows()
@@ -180,19 +188,39 @@ class _Product:
 
     def replace(self, kernel: Kernel, registers: Registers, repeated: bool) -> None:
         """Put loops in the place of the op."""
-        op, block, factors = self.op, Block(), Factors.of(self.op)
+        block, columns = Block(), self._columns()
         nest = Nest(block, kernel)
-        columns, rows = self._columns(), self._most_rows()
-        assert columns is not None
+        if columns is not None:
+            self._emit(nest, columns, registers, repeated)
+        for count in sorted(self.lengths) if columns is None else ():
+            s = nest.scalars
+            is_this = s.eq(s.of(self.op.col_hi) - s.of(self.op.col_lo), count)
+            nest.guard(is_this.value, lambda at, count=count: self._emit(at, count, registers, repeated))
+        _put(block, self.op)
+
+    def _emit(self, nest: Nest, columns: int, registers: Registers, repeated: bool) -> None:
+        """The loops of so many columns."""
+        op, factors, rows = self.op, Factors.of(self.op), self._most_rows()
         if columns < NARROW or not (factors.right.lies_in_lines or rows >= SHARING):
             emit_sums(factors, nest, (op.row_lo, op.row_hi), (op.col_lo, op.col_hi))
+            return
+        last = None
+        if self._is_of_halves and registers.bf16 and factors.depth > 1:
+            last = factors.last(nest.kernel) if factors.depth % 2 else None
+            factors = factors.in_pairs()
+        tile, copies = _tile(factors, rows, columns, registers)
+        ends = op.row_lo, op.row_hi
+        fetches = copies and factors.right.lies_in_lines and not repeated and self._is_far()
+        goes_on = factors.accumulate
+        product = TiledProduct(factors, nest, tile, ends, self._rows(), op.col_lo, columns, copies, goes_on, fetches)
+        if factors.is_rounded:
+            RoundedProduct(product, last).emit()
         else:
-            tile, copies = _tile(factors, rows, columns, registers)
-            ends = op.row_lo, op.row_hi
-            fetches = copies and factors.right.lies_in_lines and not repeated and self._is_far()
-            goes_on = factors.accumulate
-            TiledProduct(factors, nest, tile, ends, self._rows(), op.col_lo, columns, copies, goes_on, fetches).emit()
-        _put(block, op)
+            product.emit()
+
+    @property
+    def _is_of_halves(self) -> bool:
+        return memref_of(self.op.c).element_type == bf16
 
     def _is_far(self) -> bool:
         """Whether the right factor is so large that its next panel is brought nearer."""

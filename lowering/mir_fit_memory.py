@@ -49,6 +49,9 @@ class MirFitMemoryPass(ModulePass):
     registers: int = COMMON.count
     """Number of vector registers."""
 
+    bf16: bool = False
+    """Whether the processor has dot products of bf16, as for `lir-tile-matmuls`."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.budget < 0:
             raise PassFailedException(f"{self.name}: expected a budget in bytes of at least 0, got {self.budget}")
@@ -70,7 +73,7 @@ class MirFitMemoryPass(ModulePass):
 
     def _arena(self, ctx: Context, module: ModuleOp, trial: MirRematerializePass | None) -> int:
         copy = module.clone()
-        passes = remaining_passes(copy, self.threads, Registers(self.lanes, self.registers))
+        passes = remaining_passes(copy, self.threads, Registers(self.lanes, self.registers, self.bf16))
         run_in_order(ctx, copy, [*([trial] if trial is not None else ()), *passes])
         programs = [x for x in copy.ops if isinstance(x, lir.ProgramOp)]
         if len(programs) != 1 or programs[0].arena_bytes is None:

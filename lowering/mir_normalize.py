@@ -1,6 +1,8 @@
 """The pass `mir-normalize`: cases of ops that have no loops become other ops.
 What they become are rows of the table NORMALIZE in `fuse/normal_forms.py`."""
 
+from dataclasses import dataclass
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -8,24 +10,32 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.lowering.fuse.loop_tables import NORMALIZE
+from xdsl_rlx.lowering.fuse.normal_forms import is_product_of_bf16
 from xdsl_rlx.transforms.driver import RewritingPass, rewrite
 
 
+@dataclass
 class Normalize(RewritePattern):
     """An op becomes what its row says, in the cases that this is for."""
 
+    bf16: bool
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if self.bf16 and is_product_of_bf16(op):
+            return
         rule = NORMALIZE.get(type(op))
         values = None if rule is None else rule(op, MirBuilder(rewriter))
         if values is not None:
             rewriter.replace(op, [], [value.ssa for value in values])
 
 
+@dataclass(frozen=True)
 class MirNormalizePass(RewritingPass):
     """
     Rewrite cases of ops without a loop form into ops that have one.
 
-    Such cases include reductions over separated axes, matmuls of integers or half floats, and bounded while loops.
+    Such cases include reductions over separated axes, matmuls of integers or half floats, and bounded while loops. With
+    `bf16`, for processors with dot products of bf16, matmuls of bf16 stay.
 
     ```
     %y = mir.reduce_sum %x axes [0, 2] : (tensor<4x3x2xf32>) -> tensor<3xf32>
@@ -38,5 +48,8 @@ class MirNormalizePass(RewritingPass):
 
     name = "mir-normalize"
 
+    bf16: bool = False
+    """Whether the processor has dot products of bf16 (AVX512-BF16)."""
+
     def run(self, ctx: Context, module: ModuleOp) -> bool:
-        return rewrite(module, Normalize())
+        return rewrite(module, Normalize(self.bf16))

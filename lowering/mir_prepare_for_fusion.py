@@ -1,25 +1,31 @@
 """The pass `mir-prepare-for-fusion`: the pipeline of that name in `pipelines.py`."""
 
+from dataclasses import dataclass
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from xdsl_rlx.lowering.pipelines import PREPARE_FOR_FUSION
+from xdsl_rlx.lowering.pipelines import prepared_for_fusion
 from xdsl_rlx.transforms.driver import run_once, verify_dominance
 
 
+@dataclass(frozen=True)
 class MirPrepareForFusionPass(ModulePass):
     """
-    Leave only ops with a loop form or a kernel of their own.
+    Leave only ops with a loop form or a kernel of their own, with `bf16` as for `mir-normalize`.
 
     Decomposes composite ops, merges equal ops, and moves work that depends on no carry out of scans.
     """
 
     name = "mir-prepare-for-fusion"
 
+    bf16: bool = False
+    """Whether the processor has dot products of bf16 (AVX512-BF16)."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
-        first, *others = PREPARE_FOR_FUSION
+        first, *others = prepared_for_fusion(self.bf16)
         first.run(ctx, op)
         run_once(ctx, op, others)
         # once more for what has become visible, and no more often: canonicalization takes small things into a loop that

@@ -69,22 +69,28 @@ PREPARE_FOR_REVERSE: tuple[RewritingPass, ...] = (
 )
 """The same for reverse mode, which goes back over loops."""
 
-PREPARE_FOR_FUSION: tuple[RewritingPass, ...] = (
-    MirSliceGathersPass(),
-    MirFissionScansPass(),
-    MirFuseBatchPreprocessPass(),
-    MirLowerRegionsPass(),
-    MirDecomposePass(),
-    MirLowerComplexPass(),
-    MirDecomposePass(),
-    MirNormalizePass(),
-    MirCsePass(),
-    MirCanonicalizePass(),
-    MirCsePass(),
-)
-"""What stands between a function and its kernels, again if what the others bring up lets something more leave a scan.
-Computing on parts brings up composite ops. Equal ops become one before results that nothing reads go: of equal scans,
-one may stack what another one is read for."""
+
+def prepared_for_fusion(bf16: bool) -> tuple[RewritingPass, ...]:
+    """
+    The passes between a function and its kernels, with the option of `mir-normalize`.
+
+    They run again if what the others bring up lets something more leave a scan. Computing on parts brings up composite
+    ops. Equal ops become one before results that nothing reads go: of equal scans, one may stack what another one is
+    read for.
+    """
+    return (
+        MirSliceGathersPass(),
+        MirFissionScansPass(),
+        MirFuseBatchPreprocessPass(),
+        MirLowerRegionsPass(),
+        MirDecomposePass(),
+        MirLowerComplexPass(),
+        MirDecomposePass(),
+        MirNormalizePass(bf16),
+        MirCsePass(),
+        MirCanonicalizePass(),
+        MirCsePass(),
+    )
 
 
 def prepared_for_ad(reverse: bool = True) -> tuple[ModulePass, ...]:
@@ -126,13 +132,13 @@ def remaining_passes(module: ModuleOp, threads: int, registers: Registers = COMM
     programs = [op for op in module.ops if isinstance(op, lir.ProgramOp)]
     if programs:
         return [] if all(_is_planned(program) for program in programs) else [LirPlanMemoryPass()]
-    passes = fusion_passes(module)
-    tiles = LirTileMatmulsPass(registers.lanes, registers.count)
+    passes = fusion_passes(module, registers)
+    tiles = LirTileMatmulsPass(registers.lanes, registers.count, registers.bf16)
     loops = [LirMergeLengthsPass(), LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
-    return [*passes, ConvertMirToLirPass(threads), *loops, LirPlanMemoryPass()]
+    return [*passes, ConvertMirToLirPass(threads, registers.bf16), *loops, LirPlanMemoryPass()]
 
 
-def fusion_passes(module: ModuleOp) -> list[ModulePass]:
+def fusion_passes(module: ModuleOp, registers: Registers = COMMON) -> list[ModulePass]:
     """The passes from blocks or tensor ops to groups that are one kernel each."""
     from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
 
@@ -141,7 +147,8 @@ def fusion_passes(module: ModuleOp) -> list[ModulePass]:
     if any(op.name.startswith("hir.") for op in ops):
         passes.append(ConvertHirToMirPass())
     if not any(isinstance(op, FusionOp) for op in ops):
-        passes += [MirRaiseCompositesPass("kernels"), MirPrepareForFusionPass(), MirFusePass()]
+        prepare, fuse = MirPrepareForFusionPass(registers.bf16), MirFusePass(registers.bf16)
+        passes += [MirRaiseCompositesPass("kernels"), prepare, fuse]
     return passes
 
 

@@ -35,6 +35,7 @@ from xdsl_rlx.dialects.lir.program import (
 from xdsl_rlx.dialects.lir.scalar import (
     CosSmallOp,
     DigammaOp,
+    DotBf16Op,
     ErfcOp,
     ErfcxOp,
     ErfInvOp,
@@ -44,6 +45,7 @@ from xdsl_rlx.dialects.lir.scalar import (
     LgammaOp,
     NdtriOp,
     NdtrOp,
+    PackBf16Op,
     SigmoidOp,
     SinSmallOp,
     TanSmallOp,
@@ -87,6 +89,8 @@ Lir = Dialect(
         SinSmallOp,
         CosSmallOp,
         TanSmallOp,
+        PackBf16Op,
+        DotBf16Op,
     ],
 )
 
@@ -102,6 +106,7 @@ __all__ = [
     "CosSmallOp",
     "DebugPrintOp",
     "DigammaOp",
+    "DotBf16Op",
     "ErfInvOp",
     "ErfcOp",
     "ErfcxOp",
@@ -125,6 +130,7 @@ __all__ = [
     "NdtriOp",
     "OrgqrOp",
     "OutputOp",
+    "PackBf16Op",
     "ParamOp",
     "PollOp",
     "PotrfOp",

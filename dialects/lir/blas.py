@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, f32, f64
+from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, bf16, f32, f64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -31,6 +31,9 @@ class GemmOp(IRDLOperation):
     With `inner k0 to k1` it is `a[r0:r1, k0:k1] @ b[k0:k1, c0:c1]`: zeros if that range is empty. Index operands select
     the leading dimensions of each buffer. f32 or f64; one trailing stride of `a` and of `b` is 1, and `c` has rows of
     unit stride.
+
+    Of bf16, each element is a sum in f32 that is rounded once. No library has this product: `lir-tile-matmuls` makes
+    loops of it, and it has neither `inner` nor `accumulate`.
     """
 
     name = "lir.gemm"
@@ -86,10 +89,12 @@ class GemmOp(IRDLOperation):
                 raise VerifyException(f"expected {type_.get_num_dims() - 2} leading indices for {type_}")
             types.append(type_)
         a, b, c = types
-        if a.element_type not in (f32, f64) or not a.element_type == b.element_type == c.element_type:
+        if a.element_type not in (f32, f64, bf16) or not a.element_type == b.element_type == c.element_type:
             raise VerifyException(
-                f"expected f32 or f64 throughout, got {a.element_type}, {b.element_type}, {c.element_type}"
+                f"expected f32, f64 or bf16 throughout, got {a.element_type}, {b.element_type}, {c.element_type}"
             )
+        if a.element_type == bf16 and (self.accumulate is not None or self.inner_lo is not None):
+            raise VerifyException("expected neither inner nor accumulate in bf16")
         (m, k), (k2, n), cs = a.get_shape()[-2:], b.get_shape()[-2:], c.get_shape()[-2:]
         if k != k2 or cs != (m, n):
             raise VerifyException(f"shapes do not chain: [{m}, {k}] @ [{k2}, {n}] into [{cs[0]}, {cs[1]}]")

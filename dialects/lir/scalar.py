@@ -7,9 +7,18 @@ Functions without an instruction are defined in `lowering/numba/math`.
 import abc
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, f32, f64
+from xdsl.dialects.builtin import Float32Type, Float64Type, bf16, f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, VarConstraint, base, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import (
+    IRDLOperation,
+    VarConstraint,
+    base,
+    eq,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+)
 from xdsl.traits import Pure
 
 SMALL: dict[Attribute, float] = {f32: 2.0**16, f64: 2.0**30}
@@ -139,3 +148,47 @@ class FmodOp(IRDLOperation):
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue):
         super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
+
+
+@irdl_op_definition
+class PackBf16Op(IRDLOperation):
+    """
+    `result = low | high << 16` of the bits of two bf16: two neighbours in memory, loaded as one i32.
+
+    Of two loads of neighbours from a buffer that is not written, LLVM gets one load.
+    """
+
+    name = "lir.pack_bf16"
+
+    low = operand_def(eq(bf16))
+    high = operand_def(eq(bf16))
+    result = result_def(eq(i32))
+
+    traits = traits_def(Pure())
+    assembly_format = "$low `,` $high attr-dict"
+
+    def __init__(self, low: SSAValue, high: SSAValue):
+        super().__init__(operands=[low, high], result_types=[i32])
+
+
+@irdl_op_definition
+class DotBf16Op(IRDLOperation):
+    """
+    `result = acc + lhs.high * rhs.high + lhs.low * rhs.low` of two pairs of bf16 (`lir.pack_bf16`), in f32.
+
+    It is one instruction of processors with AVX512-BF16, `vdpbf16ps`, and needs such a processor. That instruction
+    rounds to nearest even, reads subnormal numbers as zeros and writes zeros for them.
+    """
+
+    name = "lir.dot_bf16"
+
+    acc = operand_def(eq(f32))
+    lhs = operand_def(eq(i32))
+    rhs = operand_def(eq(i32))
+    result = result_def(eq(f32))
+
+    traits = traits_def(Pure())
+    assembly_format = "$acc `,` $lhs `,` $rhs attr-dict"
+
+    def __init__(self, acc: SSAValue, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(operands=[acc, lhs, rhs], result_types=[f32])

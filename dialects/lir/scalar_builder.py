@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
     i1,
+    i32,
     i64,
 )
 from xdsl.dialects.utils import FastMathFlag
@@ -34,6 +35,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects.constants import round_to
 from xdsl_rlx.dialects.lir.scalar import (
     DigammaOp,
+    DotBf16Op,
     ErfcOp,
     ErfcxOp,
     ErfInvOp,
@@ -43,6 +45,7 @@ from xdsl_rlx.dialects.lir.scalar import (
     LgammaOp,
     NdtriOp,
     NdtrOp,
+    PackBf16Op,
     ScalarOp,
     SigmoidOp,
 )
@@ -318,6 +321,14 @@ class ScalarBuilder:
         """`a * b + c` of floats, rounded once where the processor has an instruction for it, else twice."""
         operands = [a.value, b.value, c.value]
         return self._result(math.FmaOp.create(operands=operands, result_types=[a.value.type], properties=_CONTRACT))
+
+    def pack_bf16(self, low: Scalar, high: Scalar) -> Scalar:
+        """Two bf16 as one i32, `low` in its low half."""
+        return self._result(PackBf16Op.create(operands=[low.value, high.value], result_types=[i32]))
+
+    def dot_bf16(self, acc: Scalar, a: Scalar, b: Scalar) -> Scalar:
+        """`acc` and the products of both halves of two packed pairs, by the instruction of AVX512-BF16."""
+        return self._result(DotBf16Op.create(operands=[acc.value, a.value, b.value], result_types=[acc.type]))
 
     def abs(self, a: Scalar) -> Scalar:
         if is_float(a.type):

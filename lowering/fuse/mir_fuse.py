@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.context import Context
@@ -29,6 +30,7 @@ from xdsl_rlx.transforms.driver import is_constant, rewrite, verify_dominance
 from xdsl_rlx.transforms.mir_cse import share_common
 
 
+@dataclass(frozen=True)
 class MirFusePass(ModulePass):
     """
     Group ops into `mir.fusion`s of one kernel each: elementwise ops, reductions, and matmuls with their epilogues.
@@ -50,9 +52,12 @@ class MirFusePass(ModulePass):
 
     name = "mir-fuse"
 
+    bf16: bool = False
+    """The option of `mir-normalize`."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
-        rewrite(op, Normalize())
+        rewrite(op, Normalize(self.bf16))
         for inner in list(op.walk(reverse=True)):
             if isinstance(inner, FuncOp | BodyOp):
                 for block in (block for region in inner.regions for block in region.blocks):

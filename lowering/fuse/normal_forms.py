@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias, get_args
 
-from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, f32, f64, i32
+from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, bf16, f32, f64, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -189,7 +189,10 @@ for _op in ReduceOp.__subclasses__():
 
 
 def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """BLAS has f32 and f64: halves are widened, integers multiplied and summed without it; outer products are fused."""
+    """
+    BLAS has f32 and f64: halves are widened (but see `is_product_of_bf16`), integers multiplied and summed without it;
+    outer products are fused.
+    """
     assert isinstance(op, MatmulOp)
     type_ = element_of(op.result)
     if shape_of(op.lhs)[-1] == 1:
@@ -207,6 +210,17 @@ def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
 
 
 NORMALIZE.add(MatmulOp, _float_matmul)
+
+
+def is_product_of_bf16(op: Operation) -> bool:
+    """
+    Whether an op is a product that dot products of bf16 compute, where there are such.
+
+    With a row or a column it is bound by memory, and an outer product has no sums.
+    """
+    if not isinstance(op, MatmulOp) or element_of(op.result) != bf16:
+        return False
+    return shape_of(op.lhs)[-1] > 1 and min(shape_of(op.result)[-2:]) > 1
 
 
 def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:

@@ -187,7 +187,8 @@ class TileBlock:
                     term = factors.right.load(deep, k, self._column(deep, j))
                 else:
                     term = deep.load(panel.copy, panel.place(deep, k, j, vector, self.lanes))
-                deep.store(s.multiply_add(s.of(factor), term, deep.load(sums, [line, j])), sums, [line, j])
+                total = factors.multiply_add(deep, s.of(factor), term, deep.load(sums, [line, j]))
+                deep.store(total, sums, [line, j])
 
             return lane
 

@@ -18,6 +18,9 @@ MOST_VECTORS = 8
 DEPTH = 256
 """Lines of a panel of the right factor that stay in a core's own cache."""
 
+DEPTH_OF_PAIRS = 2 * DEPTH
+"""The same of a product of bf16, whose panel may be in the second level: each line of pairs is of twice the terms."""
+
 ONE_PART = DEPTH + DEPTH // 2
 """Lines up to which a panel is not cut, for the digits' sake by the inner dimension alone."""
 
@@ -52,10 +55,15 @@ of the cache, and are read from its first level."""
 
 @dataclass(frozen=True)
 class Registers:
-    """The vector registers of a processor: `lanes` numbers of 32 bits in each of `count`."""
+    """
+    The vector registers of a processor: `lanes` numbers of 32 bits in each of `count`.
+
+    `bf16`: it has the dot products of AVX512-BF16.
+    """
 
     lanes: int = 8
     count: int = 16
+    bf16: bool = False
 
     def lanes_of(self, element: AnyFloat) -> int:
         """Numbers of a type in one register."""

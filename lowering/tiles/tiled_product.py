@@ -12,12 +12,13 @@ from xdsl.ir import SSAValue
 from xdsl_rlx.dialects.lir import PrefetchOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
 from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock, TileRows
-from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, LATENCY, LINE, ONE_PART, TileSize
+from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, DEPTH_OF_PAIRS, LATENCY, LINE, ONE_PART, TileSize
 
 ROWS_AT_ONCE = 512
 """Rows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""
@@ -75,7 +76,7 @@ class TiledProduct:
         digits of a sum of sums are more than those of one long sum.
         """
         kernel, depth = self.nest.kernel, self._depth
-        if depth <= ONE_PART:
+        if not self.is_cut:
             self._by_rows(self.nest, *self.factors.ends(kernel))
             return
         further = replace(self, goes_on=True, begins=not self.goes_on)
@@ -84,16 +85,26 @@ class TiledProduct:
             further._by_rows(inside, *ends)
             return ()
 
-        self.nest.blocks((kernel.index(0), kernel.index(depth)), DEPTH, (), part)
+        self.nest.blocks((kernel.index(0), kernel.index(depth)), self._part, (), part)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the inner dimension is taken in parts."""
+        return self._depth > self._part // DEPTH * ONE_PART
 
     @property
     def _depth(self) -> int:
         return self.factors.depth
 
     @property
+    def _part(self) -> int:
+        """Lines of a panel that are taken at a time if not all are."""
+        return DEPTH_OF_PAIRS if self.factors.pairs else DEPTH
+
+    @property
     def _lines(self) -> int:
         """How many lines of a panel are taken at a time at most."""
-        return self._depth if self._depth <= ONE_PART else DEPTH
+        return self._part if self.is_cut else self._depth
 
     @property
     def _packs(self) -> bool:
@@ -128,7 +139,7 @@ class TiledProduct:
         if self._overlaps:
             whole, rest = -(-self.rows // height // beside) * beside, 0
         beside = next(n for n in range(beside, 0, -1) if whole % n == 0)
-        copy = kernel.scratch(MemRefType(factors.element, [(whole * height + rest) * self._lines]), "left")
+        copy = kernel.scratch(MemRefType(factors.copied, [(whole * height + rest) * self._lines]), "left")
         left = Left(copy, self.ends[0], low, self._lines)
 
         def bring(at: Nest, tile: Callable[[Nest, SSAValue], TileRows], count: int) -> None:
@@ -271,16 +282,17 @@ class TiledProduct:
 
         def line(inside: Nest, k: SSAValue) -> None:
             t = inside.scalars
-            for ahead in range(0, panel.columns, LINE // element_bytes(self.factors.element)):
+            for ahead in range(0, panel.columns, LINE // element_bytes(memref_of(right.buffer).element_type)):
                 j = t.minimum(t.of(panel.column) + (panel.columns + ahead), last)
-                inside.builder.insert(PrefetchOp(right.buffer, right.at(inside, k, j.value)))
+                for place in right.places(inside, k, j.value):
+                    inside.builder.insert(PrefetchOp(right.buffer, right.at(inside, *place)))
 
         nest.each(ends, "k", line)
 
     def _copied(self, nest: Nest, panel: Panel) -> Panel:
         """The panel with a copy on the stack."""
         right, kernel, lanes = self.factors.right, nest.kernel, self.tile.lanes
-        element = self.factors.element
+        element = self.factors.copied
         shape = [self._lines, panel.columns]
         if not right.lies_in_lines:
             shape = [-(-panel.columns // lanes), self._lines * lanes]

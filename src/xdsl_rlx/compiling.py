@@ -35,9 +35,12 @@ def fusion_report(graph: AnyGraph) -> FusionReport:
     intermediate value is also an output. `str` of the report is a table, and `summary` its first line. Raises
     GraphError for a graph that cannot be fused.
     """
+    from xdsl_rlx.lowering.numba.machine import cpu
+    from xdsl_rlx.lowering.numba.machine.llvm import target
+
     source = above_lir(graph, "fusion_report")
     try:
-        return report_of(_verified(source.module))
+        return report_of(_verified(source.module), cpu.registers(target()))
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
 
@@ -215,7 +218,8 @@ def fitted(source: GraphModule, memory_budget: SupportsIndex, threads: SupportsI
     if isinstance(memory_budget, bool) or not hasattr(memory_budget, "__index__"):
         raise GraphTypeError(f"memory_budget: expected a whole number of bytes, got {shown(memory_budget)}")
     registers = cpu.registers(target())
-    fit = MirFitMemoryPass(index(memory_budget), thread_count(threads), registers.lanes, registers.count)
+    vectors = (registers.lanes, registers.count, registers.bf16)
+    fit = MirFitMemoryPass(index(memory_budget), thread_count(threads), *vectors)
     return run_passes(source, [hir_lowering("direct"), fit])
 
 

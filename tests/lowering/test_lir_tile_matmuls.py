@@ -1,13 +1,13 @@
 """Matrix products as loops over tiles, against NumPy in float64: sizes, edges of tiles, pieces, strides, sums into."""
 
 import random
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import pytest
 import wide_registers
 from levels import EVERY
+from tile_cases import Case, text_of
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, f32, f64
@@ -38,80 +38,9 @@ SIZES = tuple(range(131)) if EVERY else SOME
 DEPTHS = (0, 1, 2, 7, 33, 40, 400)
 
 
-@dataclass(frozen=True)
-class Case:
-    """One product in a loop of two iterations, in pieces of `chunk` rows."""
-
-    rows: int
-    depth: int
-    columns: int
-    chunk: int
-    transposed: bool
-    accumulate: bool
-    across: bool = False
-    """Whether the left factor lies column by column."""
-
-    @property
-    def factors(self) -> tuple[str, str]:
-        """The types of the factors, without their elements."""
-        b = f"{self.depth}x{self.columns}x{{0}}"
-        if self.transposed:
-            b += f", strided<[1, {max(self.depth, 1)}]>"
-        a = f"{self.rows}x{self.depth}x{{0}}"
-        if self.across:
-            a += f", strided<[1, {max(self.rows, 1)}]>"
-        return f"memref<{a}>", f"memref<{b}>"
-
-    def expected(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """The product in float64; the second iteration adds it once more."""
-        product = a.astype(np.float64) @ (b.T if self.transposed else b).astype(np.float64)
-        return 2 * product if self.accumulate else product
-
-
-def text_of(cases: list[Case], element: str) -> str:
-    """A program of all cases, of which each has a kernel; sums into start from zeros, others find something else."""
-    heads, bodies, kernels = [], [], []
-    for n, case in enumerate(cases):
-        a, b = (factor.format(element) for factor in case.factors)
-        c = f"memref<{case.rows}x{case.columns}x{element}>"
-        lines = f"memref<{case.depth}x{case.rows}x{element}>" if case.across else a
-        heads.append(f'%v{n} = lir.input "a{n}" : {lines}')
-        heads.append(f"%a{n} = lir.view %v{n} at 0 : {lines} to {a}" if case.across else "")
-        dense = f"memref<{case.columns}x{case.depth}x{element}>" if case.transposed else b
-        heads.append(f'%w{n} = lir.input "b{n}" : {dense}')
-        heads.append(f"%b{n} = lir.view %w{n} at 0 : {dense} to {b}" if case.transposed else "")
-        heads.append(f"%c{n} = lir.output {n} : {c}")
-        heads.append(f"lir.launch @z{n} over {case.rows} by {max(case.rows, 1)} writes(%c{n} : {c})")
-        factor = f"%b{n}" if case.transposed else f"%w{n}"
-        bodies.append(
-            f"lir.launch @k{n} over {case.rows} by {case.chunk} "
-            f"reads({f'%a{n}' if case.across else f'%v{n}'}, {factor} : {a}, {b}) writes(%c{n} : {c})"
-        )
-        kernels.append(f"""lir.kernel @k{n}(%a: {a}, %b: {b}, %c: {c}, %lo: index, %hi: index) {{
-  %c0 = arith.constant 0 : index
-  %cn = arith.constant {case.columns} : index
-  lir.gemm %a[], %b[], %c[] rows %lo to %hi cols %c0 to %cn {"accumulate " * case.accumulate}: {a}, {b}, {c}
-  lir.return
-}}
-lir.kernel @z{n}(%c: {c}, %lo: index, %hi: index) {{
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %cn = arith.constant {case.columns} : index
-  %before = arith.constant {"0.0" if case.accumulate else "1.0e30"} : {element}
-  scf.for %i = %lo to %hi step %c1 {{
-    scf.for %j = %c0 to %cn step %c1 {{
-      memref.store %before, %c[%i, %j] : {c}
-    }}
-  }}
-  lir.return
-}}""")
-    lines = "\n".join([*heads, "lir.loop %t = 0 to 2 {", *bodies, "}"])
-    return f"builtin.module {{\nlir.program @p {{\n{lines}\n}}\n" + "\n".join(kernels) + "\n}"
-
-
 def some_cases(seed: int, count: int) -> list[Case]:
     rng = random.Random(seed)
-    found = []
+    found: list[Case] = []
     for _ in range(count):
         rows, columns, depth = rng.choice([n for n in SIZES if n <= LOOPED_ROWS]), rng.choice(SIZES), rng.choice(DEPTHS)
         chunk = rng.choice((max(rows, 1), max(rows // 2, 1), 5))
@@ -366,9 +295,11 @@ def test_sums_of_a_tile_fit_into_registers_and_are_written_out(registers: Regist
         (("x86-64-v2", ""), Registers(4, 16)),
         (("x86-64-v3", ""), Registers(8, 16)),
         (("x86-64-v4", ""), Registers(16, 16)),
-        (("znver4", "+64bit,+avx2,+avx512vl"), Registers(16, 32)),
+        (("znver4", "+64bit,+avx2,+avx512vl"), Registers(16, 32, bf16=True)),
+        (("znver3", "+64bit,+avx2"), Registers(8, 16)),
+        (("unknown", "+64bit,+avx2,+avx512vl,+avx512bf16"), Registers(16, 16, bf16=True)),
         (("cascadelake", "+64bit,+avx2,+avx512vl"), Registers(16, 16)),
-        (("sapphirerapids", "+64bit,+avx2,+avx512vl,-prefer-256-bit"), Registers(16, 32)),
+        (("sapphirerapids", "+64bit,+avx2,+avx512vl,-prefer-256-bit"), Registers(16, 32, bf16=True)),
         (("skylake", "+64bit,+avx2"), Registers(8, 16)),
         (("nehalem", "+64bit,+sse4.2"), Registers(4, 16)),
         (("apple-m1", "+neon"), Registers(4, 32)),

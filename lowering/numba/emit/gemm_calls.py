@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, bf16
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.dialects.lir import GemmOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, strides_of
 
 
@@ -32,6 +33,12 @@ class Operand:
     def transposed(self) -> bool:
         """Whether columns, not rows, are contiguous. A single column of any stride counts as rows of one element."""
         return self.col_stride != 1 and self.cols != 1
+
+
+def check_library(op: GemmOp) -> None:
+    """Raise `PassFailedException` for a product that BLAS does not have."""
+    if (element := Operand.of(op.c.type).element) == bf16:
+        raise PassFailedException(f"lir.gemm: BLAS has no product in {element}: run lir-tile-matmuls first")
 
 
 def leading_dimension(x: Operand) -> int:

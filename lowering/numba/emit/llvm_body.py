@@ -31,9 +31,11 @@ from xdsl_rlx.dialects.lir import (
 from xdsl_rlx.dialects.lir.bounds import buffers_written_by, constant_index, trip_count
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.scalar import PackBf16Op
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe
-from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
+from xdsl_rlx.lowering.numba.emit.bf16_texts import VECTORS
+from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
 from xdsl_rlx.lowering.numba.emit.llvm_apart import SMALL_BYTES, Given, is_apart, name_of_part
 from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Role, Vector, is_written_out
@@ -113,7 +115,9 @@ class LlvmBody(LlvmLines):
     def operation(self, op: Operation) -> None:
         """Emit one op, unless it ends a block."""
         names, cls = self.names, op.__class__
-        if cls in ROWS:
+        if isinstance(op, PackBf16Op) and (loaded := self.loaded_pair(op)) is not None:
+            names[op.result] = loaded
+        elif cls in ROWS:
             args, type_ = [names[x] for x in op.operands], op.operands[0].type
             if (index := folded_index(cls, args, type_)) is not None:
                 names[op.results[0]] = index
@@ -181,6 +185,29 @@ class LlvmBody(LlvmLines):
         text = f"load {type_}, ptr {self.address(source, indices)}, align {self.buffer(source).align}"
         changes = self._changing is None or source in self._changing
         return self.new_line(text) if changes else self.line(text)
+
+    def loaded_pair(self, op: PackBf16Op) -> str | None:
+        """Two neighbours in memory as one load; None if they are none, or of a buffer that changes."""
+        low, high = op.low.owner, op.high.owner
+        if not isinstance(low, memref.LoadOp) or not isinstance(high, memref.LoadOp) or low.memref is not high.memref:
+            return None
+        if self._changing is None or low.memref in self._changing:
+            return None
+        pairs = enumerate(zip(low.indices, high.indices, strict=True))
+        apart = [axis for axis, (first, second) in pairs if first is not second]
+        if len(apart) != 1 or self.buffer(low.memref).strides[apart[0]] != 1:
+            return None
+        if not self._follows(low.indices[apart[0]], high.indices[apart[0]]):
+            return None
+        return self.line(f"load i32, ptr {self.address(low.memref, low.indices)}, align 2")
+
+    def _follows(self, first: SSAValue, second: SSAValue) -> bool:
+        """Whether an index is one more than another."""
+        low, high = self.names[first], self.names[second]
+        if low.isdigit() and high.isdigit():
+            return int(high) == int(low) + 1
+        owner = second.owner
+        return isinstance(owner, arith.AddiOp) and owner.lhs is first and constant_index(owner.rhs) == 1
 
     def load(self, op: Operation) -> None:
         source, *indices = op.operands
@@ -361,6 +388,9 @@ class LlvmBody(LlvmLines):
                     self.emit(f"store {text} {number}, ptr {self.address(buffer, operands)}, align {align}")
                 elif role is Role.ARITHMETIC:
                     self.names[value] = self.line(text.format(*map(vector.number, operands)))
+                elif role is Role.SEVERAL:
+                    numbers = [vector.number(x) for x in operands]
+                    self.names[value] = self.line(VECTORS[type(op)](length, numbers, self.line))
                 else:
                     self.operation(op)
 
@@ -433,6 +463,7 @@ class LlvmBody(LlvmLines):
         `C^T = B^T A^T`. Integers go by pointer, through one scratch area per call.
         """
         assert isinstance(op, GemmOp)
+        check_library(op)
         r0, r1, c0, c1 = (self.names[x] for x in (op.row_lo, op.row_hi, op.col_lo, op.col_hi))
         a, b = Operand.of(op.a.type), Operand.of(op.b.type)
         c_row = row_leading_dimension(op.c.type)

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import Any, NamedTuple, cast
 
 from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, i1
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerAttr, bf16, f32, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
@@ -16,6 +16,7 @@ from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import is_float
+from xdsl_rlx.lowering.numba.emit.bf16_texts import VECTORS
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
 from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
 
@@ -45,6 +46,8 @@ class Role(Enum):
     """One store of a vector."""
     ARITHMETIC = auto()
     """One operation on vectors."""
+    SEVERAL = auto()
+    """Several operations on vectors, by its row in `VECTORS`."""
     ONCE = auto()
     """What it is anywhere: it is the same for all lanes, or an index."""
 
@@ -115,6 +118,8 @@ class LaneLoop:
         (result,) = op.results
         if not self.is_vector(result):
             return LaneStep(Role.ONCE, op, result, result, (), "")
+        if type(op) in VECTORS:
+            return LaneStep(Role.SEVERAL, op, result, result, tuple(op.operands), "")
         element = result.type
         places = [f"{{{number}}}" for number in range(len(op.operands))]
         suffix, type_ = f"v{length}f{8 * element_bytes(element)}", vector_type(length, element)
@@ -155,21 +160,28 @@ class LaneLoop:
         if isinstance(op, arith.SelectOp):
             # one condition for all lanes
             return _Kind.VECTOR if self._kind(op.cond) is _Kind.SAME and is_float(op.result.type) else None
-        return _Kind.VECTOR if isinstance(op, _ARITHMETIC) else None
+        return _Kind.VECTOR if isinstance(op, _ARITHMETIC) or _is_several(op) else None
 
     def _moves(self, indices: Sequence[SSAValue]) -> bool:
-        return bool(indices) and self._kind(indices[-1]) is _Kind.NEXT
+        return any(self._kind(index) is _Kind.NEXT for index in indices)
 
     def _access(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> _Kind | None:
         type_ = memref_of(buffer)
         self.accessed.setdefault(buffer, []).append(tuple(indices))
-        if not isinstance(type_.element_type, Float32Type | Float64Type):
+        if not isinstance(type_.element_type, Float32Type | Float64Type | BFloat16Type) and type_.element_type != i32:
             return None
-        if any(self._kind(index) is not _Kind.SAME for index in indices[:-1]):
-            return None
-        if not self._moves(indices):
+        moving = [axis for axis, index in enumerate(indices) if self._kind(index) is not _Kind.SAME]
+        if not moving:
             return _Kind.SAME
-        return _Kind.VECTOR if strides_of(type_)[-1] == 1 else None
+        neighbours = len(moving) == 1 and self._moves(indices) and strides_of(type_)[moving[0]] == 1
+        return _Kind.VECTOR if neighbours else None
+
+
+def _is_several(op: Operation) -> bool:
+    """Whether an op has a row in `VECTORS` for its types."""
+    if isinstance(op, arith.ExtFOp | arith.TruncFOp):
+        return {op.input.type, op.result.type} == {bf16, f32}
+    return type(op) in VECTORS
 
 
 def vector_type(length: int, element: Attribute) -> str:

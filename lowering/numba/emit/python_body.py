@@ -38,7 +38,7 @@ from xdsl_rlx.dialects.lir import (
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, is_contiguous, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.locations import named
-from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, leading_dimension, row_leading_dimension
+from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.helpers import HELPER_NAMES
 from xdsl_rlx.lowering.numba.emit.lapack_calls import python_lapack
 from xdsl_rlx.lowering.numba.emit.loop_hints import hint_of
@@ -263,6 +263,7 @@ class PythonBody:
 
     def gemm(self, op: Operation) -> None:
         assert isinstance(op, GemmOp)
+        check_library(op)
         r0, r1, c0, c1 = (self.names[x] for x in (op.row_lo, op.row_hi, op.col_lo, op.col_hi))
         a, b = Operand.of(op.a.type), Operand.of(op.b.type)
         k0, k1 = (

@@ -20,12 +20,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.lir.scalar import FmodOp
+from xdsl_rlx.dialects.lir.scalar import DotBf16Op, FmodOp, PackBf16Op
 from xdsl_rlx.lowering.functions import FUNCTIONS
+from xdsl_rlx.lowering.numba.emit import bf16_texts
+from xdsl_rlx.lowering.numba.emit.bf16_texts import LlvmLine
 from xdsl_rlx.lowering.numba.emit.scalar_types import bits_of, int_bits, llvm_type, python_type
 
-LlvmLine: TypeAlias = Callable[[str], str]
-"""Emits `%new = <text>` and gives the new name."""
 PythonForm: TypeAlias = str | Callable[[Operation, Sequence[str]], str]
 LlvmForm: TypeAlias = str | Callable[[Operation, Sequence[str], LlvmLine], str]
 
@@ -373,6 +373,13 @@ def _fmod_llvm(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
     return f"frem double {x}, {y}" if op.operands[0].type == f64 else f"call float @rlx_fmod_f32(float {x}, float {y})"
 
 
+def _dot_python(op: Operation, args: Sequence[str]) -> str:
+    """The products of the high halves first, as the instruction has them; extending drops the other half."""
+    acc, a, b = args
+    high = ", ".join(f"extend_bf16(np.int32({x} >> 16))" for x in (a, b))
+    return f"multiply_add(extend_bf16({a}), extend_bf16({b}), multiply_add({high}, {acc}))"
+
+
 ROWS: dict[type[Operation], Row] = {
     arith.AddiOp: _binary_int("+", "add"),
     arith.SubiOp: _binary_int("-", "sub"),
@@ -425,4 +432,6 @@ ROWS: dict[type[Operation], Row] = {
     arith.IndexCastOp: Row(_index_cast_python, _index_cast_llvm),
     **{op: _function(name, 2 if name == "pow" else 1) for op, name in FUNCTIONS.items()},
     FmodOp: Row(_fmod_python, _fmod_llvm),
+    PackBf16Op: Row("np.int32(np.int32({0}) | np.int32(np.int32({1}) << 16))", bf16_texts.pack),
+    DotBf16Op: Row(_dot_python, bf16_texts.dot),
 }

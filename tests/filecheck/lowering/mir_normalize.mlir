@@ -1,4 +1,5 @@
 // RUN: xdsl-opt %s -p mir-normalize --split-input-file --verify-diagnostics | filecheck %s
+// RUN: xdsl-opt %s -p 'mir-normalize{bf16=true}' --split-input-file --verify-diagnostics | filecheck %s --check-prefix=DOTS
 
 // Other cases of the same ops stay as they are.
 
@@ -93,4 +94,19 @@ func.func @vector(%a: tensor<4x3xf32>, %x: tensor<3x1xf32>, %y: tensor<1x3xf32>,
 func.func @position(%x: tensor<4x3xf32>) -> tensor<4x1xi64> {
   %0 = mir.topk %x k 1 : (tensor<4x3xf32>) -> tensor<4x1xi64>
   func.return %0 : tensor<4x1xi64>
+}
+
+// -----
+
+// Where processors have dot products of bf16, products of matrices of bf16 stay; one of a matrix and a vector is bound by memory.
+// CHECK-LABEL: func.func @products_of_bf16(%x: tensor<2x4xbf16>, %y: tensor<4x2xbf16>, %v: tensor<4x1xbf16>) -> (tensor<2x2xbf16>, tensor<2x1xbf16>) {
+// CHECK: mir.matmul %{{.*}}, %{{.*}} : (tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>
+// CHECK: mir.reduce_sum
+// DOTS-LABEL: func.func @products_of_bf16(%x: tensor<2x4xbf16>, %y: tensor<4x2xbf16>, %v: tensor<4x1xbf16>) -> (tensor<2x2xbf16>, tensor<2x1xbf16>) {
+// DOTS-NEXT: %0 = mir.matmul %x, %y : (tensor<2x4xbf16>, tensor<4x2xbf16>) -> tensor<2x2xbf16>
+// DOTS: mir.reduce_sum
+func.func @products_of_bf16(%x: tensor<2x4xbf16>, %y: tensor<4x2xbf16>, %v: tensor<4x1xbf16>) -> (tensor<2x2xbf16>, tensor<2x1xbf16>) {
+  %0 = mir.matmul %x, %y : (tensor<2x4xbf16>, tensor<4x2xbf16>) -> tensor<2x2xbf16>
+  %1 = mir.matmul %x, %v : (tensor<2x4xbf16>, tensor<4x1xbf16>) -> tensor<2x1xbf16>
+  func.return %0, %1 : tensor<2x2xbf16>, tensor<2x1xbf16>
 }

@@ -137,9 +137,17 @@ lir.kernel @k(%a: memref<2x3xf32>, %b: memref<4x5xf32>, %o: memref<2x5xf32>, %lo
 
 // -----
 
-// CHECK: expected f32 or f64 throughout, got f32, f64, f32
+// CHECK: expected f32, f64 or bf16 throughout, got f32, f64, f32
 lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf64>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
   lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %lo to %hi : memref<2x3xf32>, memref<3x5xf64>, memref<2x5xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected neither inner nor accumulate in bf16
+lir.kernel @k(%a: memref<2x3xbf16>, %b: memref<3x5xbf16>, %o: memref<2x5xbf16>, %lo: index, %hi: index) {
+  lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %lo to %hi accumulate : memref<2x3xbf16>, memref<3x5xbf16>, memref<2x5xbf16>
   lir.return
 }
 

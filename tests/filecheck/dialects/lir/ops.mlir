@@ -63,6 +63,15 @@ lir.kernel @batch(%a: memref<3x16x64xf32>, %b: memref<64x32xf32>, %o: memref<3x1
   lir.return
 }
 
+// CHECK-LABEL: lir.kernel @rounded(%a: memref<16x64xbf16>, %b: memref<64x32xbf16>, %o: memref<16x32xbf16>, %lo: index, %hi: index) {
+// CHECK-NEXT: lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %lo to %hi : memref<16x64xbf16>, memref<64x32xbf16>, memref<16x32xbf16>
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @rounded(%a: memref<16x64xbf16>, %b: memref<64x32xbf16>, %o: memref<16x32xbf16>, %lo: index, %hi: index) {
+  lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %lo to %hi : memref<16x64xbf16>, memref<64x32xbf16>, memref<16x32xbf16>
+  lir.return
+}
+
 // CHECK-LABEL: lir.kernel @blocks(%a: memref<3x16x64xf32>, %b: memref<64x64xf32>, %o: memref<16x32xf32>, %lo: index, %hi: index) {
 // CHECK-NEXT: %n = arith.constant 4 : index
 // CHECK-NEXT: lir.block_gemm %a[%lo, %n, %lo], %b[%lo, %lo] transposed, %o[%lo, %lo] rows %n cols %n depth %hi : memref<3x16x64xf32>, memref<64x64xf32>, memref<16x32xf32>

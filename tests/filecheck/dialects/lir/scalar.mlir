@@ -36,4 +36,16 @@ func.func @functions(%x: f32, %y: f64) {
   func.return
 }
 
+// CHECK-LABEL: func.func @pairs(%a: bf16, %b: bf16, %acc: f32) {
+// CHECK-NEXT: %pair = lir.pack_bf16 %a, %b
+// CHECK-NEXT: %sum = lir.dot_bf16 %acc, %pair, %pair
+// CHECK-NEXT: func.return
+// CHECK-NEXT: }
+func.func @pairs(%a: bf16, %b: bf16, %acc: f32) {
+  %pair = lir.pack_bf16 %a, %b
+  %sum = lir.dot_bf16 %acc, %pair, %pair
+  func.return
+}
+
 // GENERIC: "lir.gaussian"(%{{.*}}) : (f32) -> f32
+// GENERIC: "lir.dot_bf16"(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, i32, i32) -> f32

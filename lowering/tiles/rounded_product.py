@@ -1,0 +1,118 @@
+"""Matrix products whose sums have more digits than their result: of bf16, added up in f32 and rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.tiles.factors import Factors, Matrix
+from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct
+
+SUMS = 1 << 16
+"""Sums of a block at most: as f32 they fill a quarter of a core's own cache, next to a panel and rows of the LHS."""
+
+COLUMNS = 512
+"""Columns of such a block, about: fewer rows would share a panel of the RHS if these were more."""
+
+
+@dataclass(frozen=True)
+class RoundedProduct:
+    """A product, and the term of an odd number that is in no pair."""
+
+    product: TiledProduct
+    last: Factors | None = None
+
+    def emit(self) -> None:
+        """
+        The loops.
+
+        Tiles whose sums are complete round them. Others go on from sums in f32, of as many rows and columns at a time
+        as stay in cache, which are rounded at the end.
+        """
+        product = self.product
+        if self.last is None and not product.is_cut:
+            product.emit()
+            return
+        kernel, tile = product.nest.kernel, product.tile
+        parts = -(-product.columns // COLUMNS)
+        width = min(product.columns, _up(-(-product.columns // parts), tile.columns))
+        height = max(tile.rows, SUMS // width // tile.rows * tile.rows)
+        if product.rows is not None:
+            height = min(product.rows, _up(-(-product.rows // -(-product.rows // height)), tile.rows))
+        sums = kernel.scratch(MemRefType(product.factors.element, [height, width]), "sums")
+
+        def block(nest: Nest, rows: tuple[SSAValue, SSAValue], column: SSAValue) -> None:
+            count = None if product.rows is None else height
+            part = replace(product, nest=nest, ends=rows, rows=count, first_column=column, columns=width)
+            self._block(part, sums)
+
+        _spread(
+            product.nest,
+            product.first_column,
+            product.columns,
+            width,
+            lambda nest, column: self._rows(nest, height, lambda at, rows: block(at, rows, column)),
+        )
+
+    def _rows(self, nest: Nest, height: int, body: Callable[[Nest, tuple[SSAValue, SSAValue]], None]) -> None:
+        """`body` for blocks of rows: of one height, where their number is known."""
+        product = self.product
+        if product.rows is None:
+
+            def some(
+                inside: Nest, ends: tuple[SSAValue, SSAValue], _carried: tuple[SSAValue, ...]
+            ) -> tuple[SSAValue, ...]:
+                body(inside, ends)
+                return ()
+
+            nest.blocks(product.ends, height, (), some)
+            return
+
+        def all_of(inside: Nest, first: SSAValue) -> None:
+            body(inside, (first, (inside.scalars.of(first) + height).value))
+
+        _spread(nest, product.ends[0], product.rows, height, all_of)
+
+    def _block(self, part: TiledProduct, sums: SSAValue) -> None:
+        """The sums of a block, and what is stored of them."""
+        nest, column, (first, end) = part.nest, part.first_column, part.ends
+        kernel, s = nest.kernel, nest.scalars
+        zero = s.of(kernel.index(0))
+        total = Matrix(sums, (), ((zero - s.of(first)).value, (zero - s.of(column)).value))
+        replace(part, factors=replace(part.factors, into=total)).emit()
+        if self.last is not None:
+            replace(part, factors=replace(self.last, into=total), copies=True, goes_on=True, fetches=False).emit()
+        into, last = part.factors.into, (s.of(column) + part.columns).value
+
+        def line(row: Nest, i: SSAValue) -> None:
+            row.each(
+                (column, last),
+                "j",
+                lambda at, j: at.store(total.load(at, i, j), into.buffer, into.at(at, i, j)),
+                rolled=True,
+            )
+
+        nest.each((first, end), "i", line)
+
+
+def _up(count: int, step: int) -> int:
+    """The next multiple."""
+    return -(-count // step) * step
+
+
+def _spread(nest: Nest, first: SSAValue, count: int, size: int, body: Callable[[Nest, SSAValue], None]) -> None:
+    """`body` for the starts of blocks of `size` that cover `count` places, of which the last two may overlap."""
+    if count <= size:
+        body(nest, first)
+        return
+
+    def one(inside: Nest, n: SSAValue) -> None:
+        s = inside.scalars
+        start = s.minimum(s.of(n) * size, s.of(nest.kernel.index(count - size)))
+        body(inside, (s.of(first) + start).value)
+
+    nest.each((nest.kernel.index(0), nest.kernel.index(-(-count // size))), "part", one)
