@@ -26,7 +26,7 @@ from xdsl_rlx.dialects.lir import (
     WhileOp,
 )
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_any_length
-from xdsl_rlx.dialects.lir.scalar import ScalarOp
+from xdsl_rlx.dialects.lir.scalar import DotBf16Op, ScalarOp
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
 from xdsl_rlx.lowering.analysis.linear_sums import Linear
 from xdsl_rlx.lowering.kernel_pass import kernels_of
@@ -55,6 +55,8 @@ class KernelWork:
     """Bytes of the buffers that are read; each element counts once."""
     written: int = 0
     unknown: frozenset[Unknown] = frozenset()
+    dots: int = 0
+    """The floating-point operations in dot products of bf16 among `flops`."""
 
     @property
     def moved(self) -> int:
@@ -71,11 +73,13 @@ class KernelWork:
             sum(work.read for work in given),
             sum(work.written for work in given),
             frozenset[Unknown]().union(*(work.unknown for work in given)),
+            sum(work.dots for work in given),
         )
 
     def times(self, count: int) -> KernelWork:
         """Return the work of `count` runs."""
-        return KernelWork(self.flops * count, self.wide * count, self.read * count, self.written * count, self.unknown)
+        read, written = self.read * count, self.written * count
+        return KernelWork(self.flops * count, self.wide * count, read, written, self.unknown, self.dots * count)
 
 
 def work_of(kernel: KernelOp, extent: int, chunk: int) -> KernelWork:
@@ -120,10 +124,12 @@ class _Count:
     loads: Counter[SSAValue] = field(default_factory=Counter[SSAValue])
     stores: Counter[SSAValue] = field(default_factory=Counter[SSAValue])
     unknown: set[Unknown] = field(default_factory=set[Unknown])
+    dots: int = 0
 
     def add(self, other: _Count, times: int) -> None:
         self.flops += other.flops * times
         self.wide += other.wide * times
+        self.dots += other.dots * times
         for mine, others in ((self.loads, other.loads), (self.stores, other.stores)):
             for buffer, count in others.items():
                 mine[buffer] += count * times
@@ -146,7 +152,7 @@ class _Count:
             )
             for elements in (self.loads, self.stores)
         )
-        return KernelWork(self.flops, self.wide, read, written, frozenset(self.unknown))
+        return KernelWork(self.flops, self.wide, read, written, frozenset(self.unknown), self.dots)
 
 
 def _buffer(value: SSAValue) -> AnyMemRef:
@@ -168,9 +174,15 @@ _ONE = (
 """The ops of arith and lir that count as one operation; those of math do, too."""
 
 
+DOT = 4
+"""Operations of a dot product of two pairs, added to a sum."""
+
+
 def _flops(op: Operation) -> int:
     if isinstance(op, math.FmaOp):
         return 2
+    if isinstance(op, DotBf16Op):
+        return DOT
     functions = op.dialect_name() == "math" and isinstance(op.results[0].type, AnyFloat)
     return 1 if functions or isinstance(op, _ONE) else 0
 
@@ -198,6 +210,7 @@ class _Walk(IndexRanges):
                 row(self, op, found)
             elif op.results:
                 found.compute(_flops(op), op.results[0])
+                found.dots += DOT if isinstance(op, DotBf16Op) else 0
                 for result in op.results:
                     self.learn(op, result)
         return found

@@ -108,9 +108,21 @@ def test_products_count_two_operations_per_pair():
     assert found.written >= 8 * 40 * 30 and found.read >= 8 * (40 * 70 + 70 * 30)
 
 
+def test_dot_products_of_bf16_are_told_from_other_operations():
+    body = """
+      scf.for %i = %lo to %hi step %c1 {
+        %a = memref.load %x[%i] : memref<64xf32>
+        %p = arith.bitcast %a : f32 to i32
+        %d = lir.dot_bf16 %a, %p, %p
+        %e = math.fma %d, %a, %a : f32
+        memref.store %e, %y[%i] : memref<64xf32>
+      }"""
+    assert work_of(kernel(body), 64, 24) == KernelWork(64 * 6, read=64 * 4, written=64 * 4, dots=64 * 4)
+
+
 def test_work_adds_up():
-    one, other = KernelWork(1, 2, 3, 4), KernelWork(10, 20, 30, 40, frozenset([Unknown.LIBRARY]))
-    assert KernelWork.total([one.times(3), other]) == KernelWork(13, 26, 39, 52, frozenset([Unknown.LIBRARY]))
+    one, other = KernelWork(1, 2, 3, 4, dots=1), KernelWork(10, 20, 30, 40, frozenset([Unknown.LIBRARY]), 5)
+    assert KernelWork.total([one.times(3), other]) == KernelWork(13, 26, 39, 52, frozenset([Unknown.LIBRARY]), 8)
     assert other.moved == 70
 
 

@@ -33,13 +33,13 @@ class Roofline:
 
     threads: int
     flops: float
-    """Peak f32 FLOPs per second; the peak of f64 is half of it."""
+    """Peak f32 FLOPs per second; the peak of f64 is half of it, that of dot products of bf16 twice as much."""
     bandwidth: float
     """Bytes per second that a triad `c = a + s b` reads and writes."""
 
     def seconds(self, work: KernelWork) -> float:
         """Return the lower bound of the time for this work: the larger of its arithmetic and memory times."""
-        return max((work.flops + work.wide) / self.flops, work.moved / self.bandwidth)
+        return max((work.flops + work.wide - work.dots / 2) / self.flops, work.moved / self.bandwidth)
 
 
 @cache
