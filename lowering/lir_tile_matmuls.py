@@ -23,6 +23,7 @@ from xdsl_rlx.lowering.tiles.rounded_product import RoundedProduct
 from xdsl_rlx.lowering.tiles.tile_sizes import (
     COMMON,
     COPIED_ROWS,
+    MOST_ROWS,
     MOST_VECTORS,
     ONE_PART,
     Registers,
@@ -204,17 +205,15 @@ class _Product:
         if columns < NARROW or not (factors.right.lies_in_lines or rows >= SHARING):
             emit_sums(factors, nest, (op.row_lo, op.row_hi), (op.col_lo, op.col_hi))
             return
-        last = None
         if self._is_of_halves and registers.bf16 and factors.depth > 1:
-            last = factors.last(nest.kernel) if factors.depth % 2 else None
-            factors = factors.in_pairs()
+            factors = factors.in_pairs(nest.kernel)
         tile, copies = _tile(factors, rows, columns, registers)
         ends = op.row_lo, op.row_hi
         fetches = copies and factors.right.lies_in_lines and not repeated and self._is_far()
         goes_on = factors.accumulate
         product = TiledProduct(factors, nest, tile, ends, self._rows(), op.col_lo, columns, copies, goes_on, fetches)
         if factors.is_rounded:
-            RoundedProduct(product, last).emit()
+            RoundedProduct(product).emit()
         else:
             product.emit()
 
@@ -344,7 +343,8 @@ def _tile(factors: Factors, rows: int, columns: int, registers: Registers) -> tu
     element = cast("AnyFloat", factors.element)
     lanes = registers.lanes_of(element)
     copies, most = not factors.right.lies_in_lines, vectors_of_panel(factors.depth, lanes, element)
-    if rows >= COPIED_ROWS and columns > most * lanes:
+    if (rows >= COPIED_ROWS and columns > most * lanes) or (factors.pairs and rows > MOST_ROWS):
+        # so that pairs are packed once, not by each tile
         copies = True
     return best_tile(rows, columns, registers, element, most if copies else MOST_VECTORS), copies
 

@@ -46,6 +46,9 @@ DequantizedProduct: TypeAlias = (
     DequantMatmulOp | DequantMatmulBackwardInputOp | DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp
 )
 
+NARROW = 4
+"""Columns of a product below which tiles would compute few lanes of their vectors."""
+
 RADICES = (4, 2, 3, 5, 7, 11, 13)
 """Factors that the loops of a Fourier transform take at a time: a length with others is decomposed."""
 
@@ -216,11 +219,12 @@ def is_product_of_bf16(op: Operation) -> bool:
     """
     Whether an op is a product that dot products of bf16 compute, where there are such.
 
-    With a row or a column it is bound by memory, and an outer product has no sums.
+    One with a row is bound by memory, few columns are too little of a vector, and an outer product has no sums.
     """
     if not isinstance(op, MatmulOp) or element_of(op.result) != bf16:
         return False
-    return shape_of(op.lhs)[-1] > 1 and min(shape_of(op.result)[-2:]) > 1
+    rows, columns = shape_of(op.result)[-2:]
+    return shape_of(op.lhs)[-1] > 1 and rows > 1 and columns >= NARROW
 
 
 def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:

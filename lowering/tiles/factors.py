@@ -85,7 +85,8 @@ class Factors:
     """
     `into[i, j] = sum over k < depth of left[i, k] right[k, j]`, or that much more.
 
-    With `pairs`, a term is the dot product of two pairs of bf16, and `depth` counts these.
+    With `pairs`, a term is the dot product of two pairs of bf16, and `depth` counts these. `last` is the term of an odd
+    number that is in no pair.
     """
 
     left: Matrix
@@ -96,6 +97,7 @@ class Factors:
     terms: SSAValue | None = None
     """How many terms there are, where that is not known: at most `depth`."""
     pairs: bool = False
+    last: Factors | None = None
 
     def ends(self, kernel: Kernel) -> tuple[SSAValue, SSAValue]:
         """The range of the inner dimension."""
@@ -116,13 +118,13 @@ class Factors:
         """Whether sums are of more digits than the result."""
         return memref_of(self.into.buffer).element_type != self.element
 
-    def in_pairs(self) -> Factors:
-        """The same of bf16, but for the last term of an odd number."""
+    def in_pairs(self, kernel: Kernel) -> Factors:
+        """The same of bf16."""
         left, right = replace(self.left, pairs=Along.COLUMN), replace(self.right, pairs=Along.ROW)
-        return replace(self, left=left, right=right, depth=self.depth // 2, pairs=True)
+        last = self._last(kernel) if self.depth % 2 else None
+        return replace(self, left=left, right=right, depth=self.depth // 2, pairs=True, last=last)
 
-    def last(self, kernel: Kernel) -> Factors:
-        """The last term alone."""
+    def _last(self, kernel: Kernel) -> Factors:
         zero, last = kernel.index(0), kernel.index(self.depth - 1)
         left, right = replace(self.left, begin=(zero, last)), replace(self.right, begin=(last, zero))
         return replace(self, left=left, right=right, depth=1)

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
-from xdsl_rlx.lowering.tiles.factors import Factors, Matrix
+from xdsl_rlx.lowering.tiles.factors import Matrix
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct
 
 SUMS = 1 << 16
@@ -21,10 +21,9 @@ COLUMNS = 512
 
 @dataclass(frozen=True)
 class RoundedProduct:
-    """A product, and the term of an odd number that is in no pair."""
+    """A product whose tiles round their sums, unless these go on."""
 
     product: TiledProduct
-    last: Factors | None = None
 
     def emit(self) -> None:
         """
@@ -34,7 +33,7 @@ class RoundedProduct:
         as stay in cache, which are rounded at the end.
         """
         product = self.product
-        if self.last is None and not product.is_cut:
+        if not product.is_cut:
             product.emit()
             return
         kernel, tile = product.nest.kernel, product.tile
@@ -83,20 +82,21 @@ class RoundedProduct:
         kernel, s = nest.kernel, nest.scalars
         zero = s.of(kernel.index(0))
         total = Matrix(sums, (), ((zero - s.of(first)).value, (zero - s.of(column)).value))
-        replace(part, factors=replace(part.factors, into=total)).emit()
-        if self.last is not None:
-            replace(part, factors=replace(self.last, into=total), copies=True, goes_on=True, fetches=False).emit()
-        into, last = part.factors.into, (s.of(column) + part.columns).value
+        replace(part, factors=replace(part.factors, into=total, last=None)).emit()
+        into, last = part.factors.into, part.factors.last
 
-        def line(row: Nest, i: SSAValue) -> None:
-            row.each(
-                (column, last),
-                "j",
-                lambda at, j: at.store(total.load(at, i, j), into.buffer, into.at(at, i, j)),
-                rolled=True,
-            )
+        def round_one(at: Nest, i: SSAValue, j: SSAValue) -> None:
+            found = total.load(at, i, j)
+            if last is not None:
+                found = last.multiply_add(
+                    at, last.left.load(at, i, zero.value), last.right.load(at, zero.value, j), found
+                )
+            at.store(found, into.buffer, into.at(at, i, j))
 
-        nest.each((first, end), "i", line)
+        columns = column, (s.of(column) + part.columns).value
+        nest.each(
+            (first, end), "i", lambda row, i: row.each(columns, "j", lambda at, j: round_one(at, i, j), rolled=True)
+        )
 
 
 def _up(count: int, step: int) -> int:

@@ -25,7 +25,8 @@ class Panel:
     """
     Lines `low` to `high` of some columns of the right factor, and a copy of them if there is one.
 
-    The copy has line after line, or `by_vectors` the first vector of all lines, then the second one.
+    The copy has line after line, or `by_vectors` the first vector of all lines, then the second one. `last` is a copy
+    of the line of a term that is in no pair.
     """
 
     low: SSAValue
@@ -34,6 +35,7 @@ class Panel:
     columns: int
     copy: SSAValue | None = None
     by_vectors: bool = False
+    last: SSAValue | None = None
 
     @property
     def known_length(self) -> int | None:
@@ -200,6 +202,9 @@ class TileBlock:
         def lane(deep: Nest, j: SSAValue, _: int) -> None:
             at = into.at(deep, i, self._column(deep, j))
             total = _sum([deep.load(sums, [line, j]) for line in lines])
+            if self.factors.last is not None and self.panel.last is not None:
+                factor = self.factors.last.left.load(deep, i, deep.kernel.index(0))
+                total = deep.scalars.multiply_add(factor, deep.load(self.panel.last, [j]), total)
             deep.store(self._onto(deep, at, i, total) if self.goes_on else total, into.buffer, at)
 
         return lane

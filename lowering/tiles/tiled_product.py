@@ -242,6 +242,8 @@ class TiledProduct:
         (first, end), height = self.ends, self.tile.rows
         if self.copies:
             panel = self._copied(nest, panel)
+        if self.factors.last is not None:
+            panel = replace(panel, last=self._last_line(nest, panel))
         s = nest.scalars
         if self.rows is not None:
             whole, rest = divmod(self.rows, height)
@@ -288,6 +290,19 @@ class TiledProduct:
                     inside.builder.insert(PrefetchOp(right.buffer, right.at(inside, *place)))
 
         nest.each(ends, "k", line)
+
+    def _last_line(self, nest: Nest, panel: Panel) -> SSAValue:
+        """A copy of the line of a term that is in no pair, where its columns are neighbours."""
+        kernel, last = nest.kernel, self.factors.last
+        assert last is not None
+        copy = kernel.scratch(MemRefType(last.element, [panel.columns]), "last")
+
+        def one(inside: Nest, j: SSAValue) -> None:
+            column = (inside.scalars.of(panel.column) + inside.scalars.of(j)).value
+            inside.store(last.right.load(inside, kernel.index(0), column), copy, [j])
+
+        nest.each((kernel.index(0), kernel.index(panel.columns)), "j", one)
+        return copy
 
     def _copied(self, nest: Nest, panel: Panel) -> Panel:
         """The panel with a copy on the stack."""

@@ -20,7 +20,7 @@ import xdsl_rlx as rlx
 Array = np.ndarray[Any, Any]
 BF16 = np.dtype(ml_dtypes.bfloat16)
 EXTENTS = range(1, 131) if EVERY else (1, 2, 3, 16, 17, 64, 130)
-TRANSPOSED = [*product((False, True), repeat=2)]
+TRANSPOSED = [(left, right) for left in (False, True) for right in (False, True)]
 
 
 def numbers(seed: int, *shape: int) -> Array:
@@ -44,18 +44,22 @@ def check(found: Any, a: Array, b: Array) -> None:
     assert (abs(wide(found) - exact) <= bound).all()
 
 
+def matmul(a: Any, b: Any) -> Any:
+    return a @ b
+
+
 def products_of(shapes: list[tuple[int, int, int]], batch: tuple[int, ...] = ()) -> None:
     """All transpositions of products of these sizes in one program."""
-    cases = [(m, k, n, *flags) for m, k, n in shapes for flags in TRANSPOSED]
+    cases = list(product(shapes, TRANSPOSED))
     pairs = [
         (turned(numbers(2 * i, *batch, m, k), ta), turned(numbers(2 * i + 1, *batch, k, n), tb))
-        for i, (m, k, n, ta, tb) in enumerate(cases)
+        for i, ((m, k, n), (ta, tb)) in enumerate(cases)
     ]
 
     def all_of(pairs: Any) -> Any:
-        return [turned(a, ta) @ turned(b, tb) for (a, b), (*_, ta, tb) in zip(pairs, cases, strict=True)]
+        return [turned(a, ta) @ turned(b, tb) for (a, b), (_, (ta, tb)) in zip(pairs, cases, strict=True)]
 
-    for found, (a, b), (*_, ta, tb) in zip(rlx.compile(all_of)(pairs), pairs, cases, strict=True):
+    for found, (a, b), (_, (ta, tb)) in zip(rlx.compile(all_of)(pairs), pairs, cases, strict=True):
         check(found, turned(a, ta), turned(b, tb))
 
 
@@ -69,7 +73,7 @@ def test_products_of_all_transpositions(k: int):
 def test_products_with_vectors():
     products_of([(1, 70, 33), (33, 70, 1), (1, 70, 1), (1, 1, 5), (5, 1, 1)])
     x, v = numbers(0, 40, 70), numbers(1, 70)
-    found = rlx.compile(lambda x, v: x @ v)(x, v)
+    found = rlx.compile(matmul)(x, v)
     check(np.asarray(found)[:, None], x, v[:, None])
 
 
@@ -80,27 +84,31 @@ def test_batches(batch: tuple[int, ...]):
 
 def test_one_matrix_for_a_batch():
     x, w = numbers(0, 4, 10, 65), numbers(1, 65, 30)
-    check(rlx.compile(lambda x, w: x @ w)(x, w), x, w)
+    check(rlx.compile(matmul)(x, w), x, w)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_columns_in_uneven_pieces(threads: int):
     """Few rows: a launch computes columns, and the last piece of them is shorter."""
     x, w = numbers(0, 3, 2100), numbers(1, 2100, 1001)
-    check(rlx.compile(lambda x, w: x @ w, threads=threads)(x, w), x, w)
+    check(rlx.compile(matmul, threads=threads)(x, w), x, w)
 
 
 def test_what_is_rounded_is_read_by_the_epilogue():
     """As in PyTorch and JAX: a product is a bf16 before anything is computed with it."""
     x, w, b = numbers(0, 40, 300), numbers(1, 300, 50), numbers(2, 50)
-    found, raw = rlx.compile(lambda x, w, b: (np.tanh(x @ w + b), x @ w))(x, w, b)
+
+    def both(x: Any, w: Any, b: Any) -> Any:
+        return np.tanh(x @ w + b), x @ w
+
+    found, raw = rlx.compile(both)(x, w, b)
     expected = np.tanh((raw + b).astype(BF16).astype(np.float64))
     np.testing.assert_allclose(wide(found), expected, rtol=2**-7, atol=1e-6)
 
 
 def test_gradients_are_products_of_bf16():
     x, w, g = numbers(0, 40, 90), numbers(1, 90, 50), numbers(2, 40, 50)
-    _, (d_x, d_w) = rlx.compile(rlx.vjp(lambda x, w: x @ w))((x, w), g)
+    _, (d_x, d_w) = rlx.compile(rlx.vjp(matmul))((x, w), g)
     check(d_x, g, w.T)
     check(d_w, x.T, g)
 
@@ -127,7 +135,7 @@ def test_not_finite_where_numpy_is_not():
     x[3, 5], x[4, 128], w[7, 69], w[9, 0] = np.nan, np.inf, np.inf, np.nan
     with np.errstate(invalid="ignore"):
         expected = wide(x) @ wide(w)
-    np.testing.assert_array_equal(wide(rlx.compile(lambda x, w: x @ w)(x, w)), expected)
+    np.testing.assert_array_equal(wide(rlx.compile(matmul)(x, w)), expected)
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
