@@ -9,7 +9,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import AnyFloat, ModuleOp, bf16
+from xdsl.dialects.builtin import AnyFloat, ModuleOp, bf16, i8, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, WhileOp
@@ -19,6 +19,7 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.kernel_pass import KernelPass
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.tiles.factors import Factors
+from xdsl_rlx.lowering.tiles.integer_product import emit_integer_sums, with_offsets
 from xdsl_rlx.lowering.tiles.rounded_product import RoundedProduct
 from xdsl_rlx.lowering.tiles.tile_sizes import (
     COMMON,
@@ -77,6 +78,9 @@ SHARING = 4
 MUCH = 1 << 25
 """Multiplications of a step from which on a product of unknown columns is worth the time to compile its tiles."""
 
+MOST_OFFSETS = 1 << 14
+"""Rows of a product of i8 of which the sums of bytes are on the stack at most."""
+
 TIMES = 4
 """How often a loop runs of which that is not known, about."""
 
@@ -93,8 +97,8 @@ class LirTileMatmulsPass(KernelPass):
     many terms. Inside of a loop, matmuls of any size become loops, so that the loop can become one kernel (see
     `lir-outline-loops`). Panels of a transposed or frequently read RHS are copied, and so are rows of a strided LHS.
     The next panel of a large RHS is prefetched. `lanes` (32-bit elements per vector register) and `registers` (their
-    number) describe the processor. Products of bf16, which no library has, become loops in any case; with `bf16` by the
-    dot products of AVX512-BF16.
+    number) describe the processor. Products of bf16 and of i8, which no library has, become loops in any case; with
+    `bf16` and `int8` by the dot products of AVX512-BF16 and AVX512-VNNI.
 
     ```mlir
     lir.gemm %x[], %w[], %y[] rows %c0 to %c6 cols %c0 to %c16 : memref<6x64xf32>, memref<64x16xf32>, memref<6x16xf32>
@@ -121,6 +125,9 @@ class LirTileMatmulsPass(KernelPass):
     bf16: bool = False
     """Whether the processor has dot products of bf16 (AVX512-BF16)."""
 
+    int8: bool = False
+    """Whether it has those of i8 (AVX512-VNNI)."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all kernels, of a module that is sound."""
         if any(isinstance(x, GemmOp | BlockGemmOp) for x in op.walk()):
@@ -130,7 +137,7 @@ class LirTileMatmulsPass(KernelPass):
     def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
         """Make loops of the products of one kernel."""
         repeated, lengths = any(map(_is_repeated, launches)), frozenset(n for x in launches for n in _lengths(x))
-        registers = Registers(self.lanes, self.registers, self.bf16)
+        registers = Registers(self.lanes, self.registers, self.bf16, self.int8)
         found: list[_Product | _Blocks] = []
         for op in kernel.walk():
             if isinstance(op, GemmOp):
@@ -168,7 +175,7 @@ class _Product:
 
     def is_better_as_loops(self, repeated: bool, registers: Registers) -> bool:
         """Whether the library is slower: few rows, of more than it packs for, or of any size if loops repeat them."""
-        if self._is_of_halves:
+        if self._has_no_library:
             # no library has it
             return True
         if self.op.inner_lo is not None or self._columns() is None:
@@ -202,13 +209,20 @@ class _Product:
     def _emit(self, nest: Nest, columns: int, registers: Registers, repeated: bool) -> None:
         """The loops of so many columns."""
         op, factors, rows = self.op, Factors.of(self.op), self._most_rows()
-        if columns < NARROW or not (factors.right.lies_in_lines or rows >= SHARING):
-            emit_sums(factors, nest, (op.row_lo, op.row_hi), (op.col_lo, op.col_hi))
+        ends, across = (op.row_lo, op.row_hi), (op.col_lo, op.col_hi)
+        packs = self._is_packed(factors, registers)
+        is_narrow = columns < NARROW or not (factors.right.lies_in_lines or rows >= SHARING)
+        if factors.element == i32 and (is_narrow or not packs or rows > MOST_OFFSETS):
+            emit_integer_sums(factors, nest, ends, across)
             return
-        if self._is_of_halves and registers.bf16 and factors.depth > 1:
-            factors = factors.in_pairs(nest.kernel)
+        if is_narrow:
+            emit_sums(factors, nest, ends, across)
+            return
+        if packs:
+            factors = factors.in_packs(nest.kernel)
+        if factors.element == i32:
+            factors = with_offsets(factors, nest, ends, rows)
         tile, copies = _tile(factors, rows, columns, registers)
-        ends = op.row_lo, op.row_hi
         fetches = copies and factors.right.lies_in_lines and not repeated and self._is_far()
         goes_on = factors.accumulate
         product = TiledProduct(factors, nest, tile, ends, self._rows(), op.col_lo, columns, copies, goes_on, fetches)
@@ -218,8 +232,14 @@ class _Product:
             product.emit()
 
     @property
-    def _is_of_halves(self) -> bool:
-        return memref_of(self.op.c).element_type == bf16
+    def _has_no_library(self) -> bool:
+        return memref_of(self.op.a).element_type in (bf16, i8)
+
+    def _is_packed(self, factors: Factors, registers: Registers) -> bool:
+        """Whether the processor has dot products of packed elements, of which there are enough."""
+        element = memref_of(self.op.a).element_type
+        has_dots = (element == bf16 and registers.bf16) or (element == i8 and registers.int8)
+        return has_dots and factors.depth >= factors.left.each
 
     def _is_far(self) -> bool:
         """Whether the right factor is so large that its next panel is brought nearer."""
@@ -343,8 +363,8 @@ def _tile(factors: Factors, rows: int, columns: int, registers: Registers) -> tu
     element = cast("AnyFloat", factors.element)
     lanes = registers.lanes_of(element)
     copies, most = not factors.right.lies_in_lines, vectors_of_panel(factors.depth, lanes, element)
-    if (rows >= COPIED_ROWS and columns > most * lanes) or (factors.pairs and rows > MOST_ROWS):
-        # so that pairs are packed once, not by each tile
+    if (rows >= COPIED_ROWS and columns > most * lanes) or (factors.packed and rows > MOST_ROWS):
+        # so that elements are packed once, not by each tile
         copies = True
     return best_tile(rows, columns, registers, element, most if copies else MOST_VECTORS), copies
 

@@ -133,7 +133,7 @@ def remaining_passes(module: ModuleOp, threads: int, registers: Registers = COMM
     if programs:
         return [] if all(_is_planned(program) for program in programs) else [LirPlanMemoryPass()]
     passes = fusion_passes(module, registers)
-    tiles = LirTileMatmulsPass(registers.lanes, registers.count, registers.bf16)
+    tiles = LirTileMatmulsPass(registers.lanes, registers.count, registers.bf16, registers.int8)
     loops = [LirMergeLengthsPass(), LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
     return [*passes, ConvertMirToLirPass(threads, registers.bf16), *loops, LirPlanMemoryPass()]
 

@@ -35,12 +35,17 @@ class Case:
         return 2 * product if self.accumulate else product
 
 
-def text_of(cases: list[Case], element: str) -> str:
-    """A program of all cases, of which each has a kernel; sums into start from zeros, others find something else."""
+def text_of(cases: list[Case], element: str, result: str | None = None) -> str:
+    """
+    A program of all cases, of which each has a kernel; sums into start from zeros, others find something else.
+
+    Results are of the type of the factors, or another one.
+    """
     heads, bodies, kernels = list[str](), list[str](), list[str]()
     for n, case in enumerate(cases):
         a, b = (factor.format(element) for factor in case.factors)
-        c = f"memref<{case.rows}x{case.columns}x{element}>"
+        c, of = f"memref<{case.rows}x{case.columns}x{result or element}>", result or element
+        before = "99" if of == "i32" else "0.0" if case.accumulate else "1.0e30"
         lines = f"memref<{case.depth}x{case.rows}x{element}>" if case.across else a
         heads.append(f'%v{n} = lir.input "a{n}" : {lines}')
         heads.append(f"%a{n} = lir.view %v{n} at 0 : {lines} to {a}" if case.across else "")
@@ -64,7 +69,7 @@ lir.kernel @z{n}(%c: {c}, %lo: index, %hi: index) {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %cn = arith.constant {case.columns} : index
-  %before = arith.constant {"0.0" if case.accumulate else "1.0e30"} : {element}
+  %before = arith.constant {before} : {of}
   scf.for %i = %lo to %hi step %c1 {{
     scf.for %j = %c0 to %cn step %c1 {{
       memref.store %before, %c[%i, %j] : {c}

@@ -1,9 +1,11 @@
 """Calls of BLAS inside kernels. LAPACK is in `lapack.py`."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, bf16, f32, f64
+from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, bf16, f32, f64, i8, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -32,8 +34,8 @@ class GemmOp(IRDLOperation):
     the leading dimensions of each buffer. f32 or f64; one trailing stride of `a` and of `b` is 1, and `c` has rows of
     unit stride.
 
-    Of bf16, each element is a sum in f32 that is rounded once. No library has this product: `lir-tile-matmuls` makes
-    loops of it, and it has neither `inner` nor `accumulate`.
+    Of bf16, each element is a sum in f32 that is rounded once; of i8, `c` is i32, and sums are exact (they wrap). No
+    library has these products: `lir-tile-matmuls` makes loops of them, and they have neither `inner` nor `accumulate`.
     """
 
     name = "lir.gemm"
@@ -89,12 +91,7 @@ class GemmOp(IRDLOperation):
                 raise VerifyException(f"expected {type_.get_num_dims() - 2} leading indices for {type_}")
             types.append(type_)
         a, b, c = types
-        if a.element_type not in (f32, f64, bf16) or not a.element_type == b.element_type == c.element_type:
-            raise VerifyException(
-                f"expected f32, f64 or bf16 throughout, got {a.element_type}, {b.element_type}, {c.element_type}"
-            )
-        if a.element_type == bf16 and (self.accumulate is not None or self.inner_lo is not None):
-            raise VerifyException("expected neither inner nor accumulate in bf16")
+        _check_elements(self, *types)
         (m, k), (k2, n), cs = a.get_shape()[-2:], b.get_shape()[-2:], c.get_shape()[-2:]
         if k != k2 or cs != (m, n):
             raise VerifyException(f"shapes do not chain: [{m}, {k}] @ [{k2}, {n}] into [{cs[0]}, {cs[1]}]")
@@ -103,6 +100,14 @@ class GemmOp(IRDLOperation):
                 raise VerifyException(f"expected a unit trailing stride, got {type_}")
         if strides_of(c)[-1] != 1 and cs[1] != 1:
             raise VerifyException(f"expected rows of unit stride, got {c}")
+
+
+def _check_elements(op: GemmOp, a: AnyMemRef, b: AnyMemRef, c: AnyMemRef) -> None:
+    found = (a.element_type, b.element_type, c.element_type)
+    if found not in (*((x, x, x) for x in (f32, f64, bf16)), (i8, i8, i32)):
+        raise VerifyException(f"expected f32, f64 or bf16 throughout, or i8, i8, i32, got {', '.join(map(str, found))}")
+    if a.element_type in (bf16, i8) and (op.accumulate is not None or op.inner_lo is not None):
+        raise VerifyException(f"expected neither inner nor accumulate in {a.element_type}")
 
 
 @irdl_op_definition

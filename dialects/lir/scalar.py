@@ -7,7 +7,7 @@ Functions without an instruction are defined in `lowering/numba/math`.
 import abc
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, bf16, f32, f64, i32
+from xdsl.dialects.builtin import Float32Type, Float64Type, bf16, f32, f64, i8, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -192,3 +192,48 @@ class DotBf16Op(IRDLOperation):
 
     def __init__(self, acc: SSAValue, lhs: SSAValue, rhs: SSAValue):
         super().__init__(operands=[acc, lhs, rhs], result_types=[f32])
+
+
+@irdl_op_definition
+class PackI8Op(IRDLOperation):
+    """
+    `result = a | b << 8 | c << 16 | d << 24` of the bits of four i8: neighbours in memory, loaded as one i32.
+
+    Of four loads of neighbours from a buffer that is not written, LLVM gets one load.
+    """
+
+    name = "lir.pack_i8"
+
+    a = operand_def(eq(i8))
+    b = operand_def(eq(i8))
+    c = operand_def(eq(i8))
+    d = operand_def(eq(i8))
+    result = result_def(eq(i32))
+
+    traits = traits_def(Pure())
+    assembly_format = "$a `,` $b `,` $c `,` $d attr-dict"
+
+    def __init__(self, a: SSAValue, b: SSAValue, c: SSAValue, d: SSAValue):
+        super().__init__(operands=[a, b, c, d], result_types=[i32])
+
+
+@irdl_op_definition
+class DotI8Op(IRDLOperation):
+    """
+    `result = acc + sum over n < 4 of lhs[n] rhs[n]` of the bytes of two i32, those of `rhs` unsigned; it wraps.
+
+    It is one instruction of processors with AVX512-VNNI, `vpdpbusd`, and needs such a processor.
+    """
+
+    name = "lir.dot_i8"
+
+    acc = operand_def(eq(i32))
+    lhs = operand_def(eq(i32))
+    rhs = operand_def(eq(i32))
+    result = result_def(eq(i32))
+
+    traits = traits_def(Pure())
+    assembly_format = "$acc `,` $lhs `,` $rhs attr-dict"
+
+    def __init__(self, acc: SSAValue, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(operands=[acc, lhs, rhs], result_types=[i32])

@@ -36,6 +36,7 @@ from xdsl_rlx.dialects.constants import round_to
 from xdsl_rlx.dialects.lir.scalar import (
     DigammaOp,
     DotBf16Op,
+    DotI8Op,
     ErfcOp,
     ErfcxOp,
     ErfInvOp,
@@ -46,6 +47,7 @@ from xdsl_rlx.dialects.lir.scalar import (
     NdtriOp,
     NdtrOp,
     PackBf16Op,
+    PackI8Op,
     ScalarOp,
     SigmoidOp,
 )
@@ -329,6 +331,14 @@ class ScalarBuilder:
     def dot_bf16(self, acc: Scalar, a: Scalar, b: Scalar) -> Scalar:
         """`acc` and the products of both halves of two packed pairs, by the instruction of AVX512-BF16."""
         return self._result(DotBf16Op.create(operands=[acc.value, a.value, b.value], result_types=[acc.type]))
+
+    def pack_i8(self, a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Scalar:
+        """Four i8 as one i32, `a` in its lowest byte."""
+        return self._result(PackI8Op.create(operands=[x.value for x in (a, b, c, d)], result_types=[i32]))
+
+    def dot_i8(self, acc: Scalar, a: Scalar, b: Scalar) -> Scalar:
+        """`acc` and the products of the bytes of packed `a`, signed, and `b`, unsigned, by AVX512-VNNI."""
+        return self._result(DotI8Op.create(operands=[acc.value, a.value, b.value], result_types=[acc.type]))
 
     def abs(self, a: Scalar) -> Scalar:
         if is_float(a.type):

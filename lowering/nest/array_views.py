@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import i8, i32
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -60,6 +61,21 @@ class ArrayView:
         if len(self.spans) != 2:
             raise TypesError(f"only a window of two dimensions is transposed, got {len(self.spans)}")
         return replace(self, transposed=not self.transposed)
+
+
+@dataclass(frozen=True)
+class WideView:
+    """A window of i8 cast to i32, as an operand of a product."""
+
+    view: ArrayView
+
+    @staticmethod
+    def of(view: ArrayView, type_: Attribute) -> WideView:
+        """TypesError for other types: windows are converted by loops."""
+        found = memref_of(view.buffer).element_type
+        if (found, type_) != (i8, i32):
+            raise TypesError(f"only a window of i8 is cast, to i32 for a matmul; got {found} and {type_}: write a loop")
+        return WideView(view)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.arithmetic import STATIC, Arithmetic, TypesError, compare
-from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, ViewProduct, Views
+from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, ViewProduct, Views, WideView
 from xdsl_rlx.lowering.nest.callees import ALWAYS, OF_VALUES, is_of_kernel, meaning_of, takes_anything
 from xdsl_rlx.lowering.nest.frames import Callee, CallFrame, Closure, PlainFunction, unwrapped
 from xdsl_rlx.lowering.nest.kernel_builder import Nest, end_block
@@ -167,6 +167,8 @@ class Expressions(Subset[Any]):
 
     def binary(self, node: ast.expr, operator: ast.operator, a: Any, b: Any) -> Any:
         if isinstance(operator, ast.MatMult):
+            if isinstance(a, WideView) and isinstance(b, WideView):
+                return ViewProduct(a.view, b.view)
             if isinstance(a, ArrayView) and isinstance(b, ArrayView):
                 return ViewProduct(a, b)
             self.refuse(node, "expected two windows of buffers as operands of a matmul")

@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder, i
 from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.nest import arithmetic
 from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError
-from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, Views, check_writable
+from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, Views, WideView, check_writable
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import Indices, Iteration
 
@@ -215,7 +215,13 @@ def _shift_right_logical(place: Place, x: Any, count: Any) -> Scalar:
 
 
 @_row
-def _cast(place: Place, x: Any, type_: Any) -> Scalar:
+def _cast(place: Place, x: Any, type_: Any) -> Scalar | WideView:
+    if isinstance(x, ArrayView):
+        return WideView.of(x, element_type(type_))
+    return _number(place, x, type_)
+
+
+def _number(place: Place, x: Any, type_: Any) -> Scalar:
     made = arithmetic.cast(place.scalars, x, element_type(type_))
     if place.arithmetic.is_natural(x):
         place.arithmetic.mark_natural(made.value)
@@ -229,17 +235,17 @@ def _bitcast(place: Place, x: Any, type_: Any) -> Scalar:
 
 @_row
 def _int(place: Place, x: Any) -> Scalar:
-    return _cast(place, x, int)
+    return _number(place, x, int)
 
 
 @_row
 def _float(place: Place, x: Any) -> Scalar:
-    return _cast(place, x, float)
+    return _number(place, x, float)
 
 
 def _cast_to(type_: str) -> Meaning:
     def emit(place: Place, x: Any) -> Scalar:
-        return _cast(place, x, type_)
+        return _number(place, x, type_)
 
     return emit
 

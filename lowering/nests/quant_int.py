@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import f64, i8, i32
 
 from xdsl_rlx.dialects.mir.quant_int import PaddedAxis, QConv2dOp, QMatmulOp
 from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, rint, rolled, scratch
+from xdsl_rlx.lowering.nests.quant import Runs
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
-WRITTEN_OUT = 8
-"""Columns, and rows of w, up to which loops over columns may be written out: over more, SLP takes seconds."""
+ROWS = 128
+"""Rows of a product that one iteration computes: as many share a panel of the weights that is copied."""
 
-COLUMNS = 512
-"""Columns of a product that one iteration goes through: their sums stay in the first-level cache."""
+COLUMNS = 256
+"""Columns of a product that one iteration computes: the sums of `ROWS` rows stay in the second-level cache."""
+
+VECTOR = 16
+"""Columns that are a vector at most."""
 
 TOGETHER = 4
-"""Rows of w that are multiplied and added up before the sums are stored again."""
+"""Rows of w that are added up before the sums are stored again."""
 
 TAPS = 8
 """Columns of a kernel up to which each has a loop of its own, over results that are known."""
@@ -34,37 +41,81 @@ def _requantised(total: Number, multiplier: float, zero_point: int) -> Number:
 
 @NEST.rule(QMatmulOp)
 def q_matmul_nest(op: QMatmulOp, work: Work) -> None:
-    """An iteration computes some columns of a row, their sums side by side."""
+    """
+    An iteration computes some rows of some columns.
+
+    `sum (x - x0) (w - w0) = sum x w - x0 sum w - w0 sum x + depth x0 w0`: what depends on columns alone is computed
+    once.
+    """
     (m, k), (_, n) = shape_of(op.x), shape_of(op.w)
-    (x_zero, w_zero, out_zero), multiplier = op.zero_points, op.multiplier.value.data
-    width, blocks, whole = min(n, COLUMNS), -(-n // COLUMNS), k - k % TOGETHER
-    is_rolled = max(n, k) > WRITTEN_OUT
+    x, w, result, offsets = work.read(op.x), work.read(op.w), work.write(op.result), _offsets(op, work)
+    for rows in Runs.of(m, _block(m, ROWS, 1)) if m else ():
+        for columns in Runs.of(n, _block(n, COLUMNS, VECTOR)) if n else ():
+            factors = [
+                x.seen((rows.count, rows.size, k), (rows.size * k, k, 1), rows.first * k),
+                w.seen((columns.count, k, columns.size), (columns.size, n, 1), columns.first),
+                offsets.seen((columns.count, columns.size), (columns.size, 1), columns.first),
+            ]
+            shape = (rows.count, columns.count, rows.size, columns.size)
+            part = result.seen(shape, (rows.size * n, columns.size, n, 1), rows.first * n + columns.first)
+            _products(op, work, factors, part)
 
-    reads = [work.read(op.x), work.read(op.w), work.read(op.bias)]
 
-    @work.over(m * blocks, (k + 4) * width, reads, [work.write(op.result)])
-    def q_matmul(it: Iteration, x: Array, w: Array, bias: Array, result: Array) -> None:
-        row, block = it.unravel(m, blocks)
-        first = block * COLUMNS
+def _block(extent: int, most: int, step: int) -> int:
+    """The length of blocks of at most `most`, nearly alike, and of whole steps."""
+    length = -(-extent // -(-extent // most))
+    return min(-(-length // step) * step, extent)
+
+
+def _offsets(op: QMatmulOp, work: Work) -> Argument:
+    """The bias, and what the zero points add to all sums of a column."""
+    (depth, n), (x_zero, w_zero, _) = shape_of(op.w), op.zero_points
+    bias = work.read(op.bias)
+    if not x_zero:
+        return bias
+    found = work.scratch((n,), i32, "offsets")
+    blocks, whole = -(-n // COLUMNS), depth - depth % TOGETHER
+
+    @work.over(blocks, (depth + 2) * COLUMNS, [work.read(op.w), bias], [found])
+    def sum_up(it: Iteration, w: Array, bias: Array, offsets: Array) -> None:
+        first = it.index * COLUMNS
         columns = range(min(first + COLUMNS, n) - first)
-        sums = scratch(width, i32)
 
         def add(p: Number, count: int) -> None:
-            terms = [(p + u, _wide(x[row, p + u], x_zero)) for u in range(count)]
-            for j in rolled(columns) if is_rolled else columns:
-                total = sums[j]
-                for q, factor in terms:
-                    total = total + factor * _wide(w[q, first + j], w_zero)
-                sums[j] = total
+            for j in rolled(columns):
+                total = cast(w[p, first + j], i32)
+                for u in range(1, count):
+                    total += cast(w[p + u, first + j], i32)
+                offsets[first + j] -= x_zero * total
 
-        for j in columns:
-            sums[j] = bias[first + j]
+        for j in rolled(columns):
+            offsets[first + j] = bias[first + j] + depth * x_zero * w_zero
         for p in range(0, whole, TOGETHER):
             add(p, TOGETHER)
-        for p in range(whole, k):
+        for p in range(whole, depth):
             add(p, 1)
-        for j in rolled(columns) if is_rolled else columns:
-            result[row, first + j] = _requantised(sums[j], multiplier, out_zero)
+
+    return found
+
+
+def _products(op: QMatmulOp, work: Work, factors: Sequence[Argument], result: Argument) -> None:
+    """A launch for blocks of rows and columns of one size; `result` has a dimension for the number of each."""
+    down, across, height, width = result.shape
+    (_, _, depth), (_, w_zero, out_zero), multiplier = factors[0].shape, op.zero_points, op.multiplier.value.data
+
+    @work.over(down * across, (depth + 4) * height * width, factors, [result])
+    def q_matmul(it: Iteration, x: Array, w: Array, offsets: Array, result: Array) -> None:
+        row, column = it.unravel(down, across)
+        sums = scratch((height, width), i32)
+        sums[...] = cast(x[row], i32) @ cast(w[column], i32)
+        for i in range(height):
+            more = cast(0, i32)
+            if w_zero:
+                for p in range(depth):
+                    more -= w_zero * cast(x[row, i, p], i32)
+            for j in rolled(range(width)):
+                total = sums[i, j] + offsets[column, j] + more
+                result[row, column, i, j] = _requantised(total, multiplier, out_zero)
 
 
 def _inside(window: PaddedAxis, tap: Number) -> tuple[Number, Number]:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.memory import strides_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type
@@ -19,10 +19,14 @@ from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 
 
 class Along(IntEnum):
-    """Which of the numbers of an element, row and column, counts pairs."""
+    """Which of the numbers of an element, row and column, counts packed elements."""
 
     ROW = 0
     COLUMN = 1
+
+
+UNSIGNED = -0x7F7F7F80
+"""What makes four i8 unsigned bytes that are 128 more."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +34,15 @@ class Matrix:
     """
     The last two dimensions of a buffer from `begin` on, if it does not begin at 0, perhaps seen transposed.
 
-    With `pairs` its elements are packed pairs of bf16, which are neighbours along rows or columns.
+    `packed`: its elements are i32, of two bf16 or four i8 that are neighbours along rows or columns. Those along rows,
+    of a right factor, are unsigned bytes, which are 128 more than the i8.
     """
 
     buffer: SSAValue
     leading: Sequence[SSAValue]
     begin: tuple[SSAValue, SSAValue] | None = None
     transposed: bool = False
-    pairs: Along | None = None
+    packed: Along | None = None
 
     @property
     def lies_in_lines(self) -> bool:
@@ -58,26 +63,44 @@ class Matrix:
             places = first, second
         return [*self.leading, *places]
 
+    @property
+    def each(self) -> int:
+        """How many elements are packed into an i32."""
+        return 4 // element_bytes(memref_of(self.buffer).element_type)
+
     def places(self, nest: Nest, row: SSAValue, column: SSAValue) -> list[list[SSAValue]]:
-        """The row and column of an element, or of both that are a pair."""
-        if self.pairs is None:
+        """The row and column of an element, or of all that are packed."""
+        if self.packed is None:
             return [[row, column]]
-        first, second = [row, column], [row, column]
-        number = constant_index(first[self.pairs])
-        if number is not None:
-            low, high = nest.kernel.index(2 * number), nest.kernel.index(2 * number + 1)
-        else:
-            doubled = nest.scalars.of(first[self.pairs]) * 2
-            low, high = doubled.value, (doubled + 1).value
-        first[self.pairs], second[self.pairs] = low, high
-        return [first, second]
+        found = [[row, column] for _ in range(self.each)]
+        number = constant_index(found[0][self.packed])
+        start = nest.scalars.of(found[0][self.packed]) * self.each if number is None else None
+        for n, place in enumerate(found):
+            if start is not None:
+                place[self.packed] = (start + n).value if n else start.value
+            elif number is not None:
+                place[self.packed] = nest.kernel.index(self.each * number + n)
+        return found
 
     def load(self, nest: Nest, row: SSAValue, column: SSAValue) -> Scalar:
         """An element, as it is computed with."""
-        if self.pairs is None:
-            return nest.load(self.buffer, self.at(nest, row, column))
-        low, high = (nest.element(self.buffer, self.at(nest, *place)) for place in self.places(nest, row, column))
-        return nest.scalars.pack_bf16(low, high)
+        s, is_bytes = nest.scalars, memref_of(self.buffer).element_type == i8
+        if self.packed is None:
+            found = nest.load(self.buffer, self.at(nest, row, column))
+            return s.cast(found, i32) if is_bytes else found
+        parts = [nest.element(self.buffer, self.at(nest, *place)) for place in self.places(nest, row, column)]
+        if not is_bytes:
+            return s.pack_bf16(parts[0], parts[1])
+        four = s.pack_i8(parts[0], parts[1], parts[2], parts[3])
+        return four ^ UNSIGNED if self.packed is Along.ROW else four
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """What the sums of rows from `first` on start from."""
+
+    buffer: SSAValue
+    first: SSAValue
 
 
 @dataclass(frozen=True)
@@ -85,8 +108,8 @@ class Factors:
     """
     `into[i, j] = sum over k < depth of left[i, k] right[k, j]`, or that much more.
 
-    With `pairs`, a term is the dot product of two pairs of bf16, and `depth` counts these. `last` is the term of an odd
-    number that is in no pair.
+    `packed`: a term is the dot product of two bf16, or four i8, with as many others, and `depth` counts these. `last`
+    are the few terms that are left over, and `offsets` what sums start from.
     """
 
     left: Matrix
@@ -96,8 +119,9 @@ class Factors:
     accumulate: bool
     terms: SSAValue | None = None
     """How many terms there are, where that is not known: at most `depth`."""
-    pairs: bool = False
+    packed: bool = False
     last: Factors | None = None
+    offsets: Offsets | None = None
 
     def ends(self, kernel: Kernel) -> tuple[SSAValue, SSAValue]:
         """The range of the inner dimension."""
@@ -111,28 +135,31 @@ class Factors:
     @property
     def copied(self) -> Attribute:
         """The element type of copies of the factors."""
-        return i32 if self.pairs else self.element
+        return i32 if self.packed else self.element
 
     @property
     def is_rounded(self) -> bool:
         """Whether sums are of more digits than the result."""
         return memref_of(self.into.buffer).element_type != self.element
 
-    def in_pairs(self, kernel: Kernel) -> Factors:
-        """The same of bf16."""
-        left, right = replace(self.left, pairs=Along.COLUMN), replace(self.right, pairs=Along.ROW)
-        last = self._last(kernel) if self.depth % 2 else None
-        return replace(self, left=left, right=right, depth=self.depth // 2, pairs=True, last=last)
+    def in_packs(self, kernel: Kernel) -> Factors:
+        """The same of bf16 or i8, packed."""
+        left, right = replace(self.left, packed=Along.COLUMN), replace(self.right, packed=Along.ROW)
+        depth, rest = divmod(self.depth, left.each)
+        last = self._last(kernel, rest) if rest else None
+        return replace(self, left=left, right=right, depth=depth, packed=True, last=last)
 
-    def _last(self, kernel: Kernel) -> Factors:
-        zero, last = kernel.index(0), kernel.index(self.depth - 1)
-        left, right = replace(self.left, begin=(zero, last)), replace(self.right, begin=(last, zero))
-        return replace(self, left=left, right=right, depth=1)
+    def _last(self, kernel: Kernel, count: int) -> Factors:
+        zero, first = kernel.index(0), kernel.index(self.depth - count)
+        left, right = replace(self.left, begin=(zero, first)), replace(self.right, begin=(first, zero))
+        return replace(self, left=left, right=right, depth=count)
 
     def multiply_add(self, nest: Nest, factor: Scalar, term: Scalar, total: Scalar) -> Scalar:
         """A sum and one more term."""
         s = nest.scalars
-        return s.dot_bf16(total, factor, term) if self.pairs else s.multiply_add(factor, term, total)
+        if self.element == i32:
+            return s.dot_i8(total, factor, term) if self.packed else factor * term + total
+        return s.dot_bf16(total, factor, term) if self.packed else s.multiply_add(factor, term, total)
 
     @staticmethod
     def of(op: GemmOp) -> Factors:

@@ -87,10 +87,9 @@ class RoundedProduct:
 
         def round_one(at: Nest, i: SSAValue, j: SSAValue) -> None:
             found = total.load(at, i, j)
-            if last is not None:
-                found = last.multiply_add(
-                    at, last.left.load(at, i, zero.value), last.right.load(at, zero.value, j), found
-                )
+            for k in map(kernel.index, range(last.depth)) if last is not None else ():
+                assert last is not None
+                found = last.multiply_add(at, last.left.load(at, i, k), last.right.load(at, k, j), found)
             at.store(found, into.buffer, into.at(at, i, j))
 
         columns = column, (s.of(column) + part.columns).value

@@ -26,7 +26,7 @@ class Panel:
     Lines `low` to `high` of some columns of the right factor, and a copy of them if there is one.
 
     The copy has line after line, or `by_vectors` the first vector of all lines, then the second one. `last` is a copy
-    of the line of a term that is in no pair.
+    of the lines of the terms that are left over.
     """
 
     low: SSAValue
@@ -129,7 +129,7 @@ class TileBlock:
         kernel, panel, chains = nest.kernel, self.panel, self.chains
         element = self.factors.element
         sums = kernel.scratch(MemRefType(element, [chains * self.rows.count, panel.columns]), "sums", apart=True)
-        self._rows(nest, lambda at, r, _: self._begin(at, sums, r), copied=False)
+        self._rows(nest, lambda at, r, i: self._begin(at, sums, r, i), copied=False)
         if chains == 1:
             nest.each((panel.low, panel.high), "k", lambda inside, k: self._step(inside, sums, k, 0))
         else:
@@ -163,14 +163,24 @@ class TileBlock:
     def _column(self, nest: Nest, j: SSAValue) -> SSAValue:
         return (nest.scalars.of(self.panel.column) + nest.scalars.of(j)).value
 
-    def _begin(self, nest: Nest, sums: SSAValue, r: SSAValue) -> Lane:
-        lines, element = self._sums_of(nest, r), self.factors.element
+    def _begin(self, nest: Nest, sums: SSAValue, r: SSAValue, i: SSAValue) -> Lane:
+        first, *others = self._sums_of(nest, r)
 
         def lane(deep: Nest, j: SSAValue, _: int) -> None:
-            for line in lines:
-                deep.store(deep.scalars.const(0.0, element), sums, [line, j])
+            zero = deep.scalars.const(0, self.factors.element)
+            deep.store(self._start(deep, i, zero), sums, [first, j])
+            for line in others:
+                deep.store(zero, sums, [line, j])
 
         return lane
+
+    def _start(self, nest: Nest, i: SSAValue, zero: Scalar) -> Scalar:
+        """What the sum of a row starts from, in the first part."""
+        offsets, s = self.factors.offsets, nest.scalars
+        if offsets is None:
+            return zero
+        number = nest.load(offsets.buffer, [(s.of(i) - s.of(offsets.first)).value])
+        return number if constant_index(self.panel.low) == 0 else s.select(s.of(self.panel.low) < 1, number, zero)
 
     def _step(self, nest: Nest, sums: SSAValue, k: SSAValue, chain: int) -> None:
         """Add the products with line `k` of the right factor to the sums of a chain."""
@@ -201,13 +211,21 @@ class TileBlock:
 
         def lane(deep: Nest, j: SSAValue, _: int) -> None:
             at = into.at(deep, i, self._column(deep, j))
-            total = _sum([deep.load(sums, [line, j]) for line in lines])
-            if self.factors.last is not None and self.panel.last is not None:
-                factor = self.factors.last.left.load(deep, i, deep.kernel.index(0))
-                total = deep.scalars.multiply_add(factor, deep.load(self.panel.last, [j]), total)
+            total = self._with_last(deep, i, j, _sum([deep.load(sums, [line, j]) for line in lines]))
             deep.store(self._onto(deep, at, i, total) if self.goes_on else total, into.buffer, at)
 
         return lane
+
+    def _with_last(self, nest: Nest, i: SSAValue, j: SSAValue, total: Scalar) -> Scalar:
+        """A sum and the terms that are left over."""
+        last, copy = self.factors.last, self.panel.last
+        if last is None or copy is None:
+            return total
+        s, low, before = nest.scalars, self.panel.low, total
+        for k in map(nest.kernel.index, range(last.depth)):
+            total = last.multiply_add(nest, last.left.load(nest, i, k), nest.load(copy, [k, j]), total)
+        # of several parts, the first one has them
+        return total if constant_index(low) == 0 else s.select(s.of(low) < 1, total, before)
 
     def _onto(self, nest: Nest, at: list[SSAValue], i: SSAValue, total: Scalar) -> Scalar:
         """A sum and what it is added to, once."""

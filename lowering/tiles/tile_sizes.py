@@ -18,8 +18,8 @@ MOST_VECTORS = 8
 DEPTH = 256
 """Lines of a panel of the right factor that stay in a core's own cache."""
 
-DEPTH_OF_PAIRS = 2 * DEPTH
-"""The same of a product of bf16, whose panel may be in the second level: each line of pairs is of twice the terms."""
+DEPTH_OF_PACKED = 2 * DEPTH
+"""The same of packed bf16 or i8, whose panel may be in the second level: each line is of two or four terms."""
 
 ONE_PART = DEPTH + DEPTH // 2
 """Lines up to which a panel is not cut, for the digits' sake by the inner dimension alone."""
@@ -58,12 +58,13 @@ class Registers:
     """
     The vector registers of a processor: `lanes` numbers of 32 bits in each of `count`.
 
-    `bf16`: it has the dot products of AVX512-BF16.
+    `bf16`: it has the dot products of AVX512-BF16; `int8`: those of AVX512-VNNI.
     """
 
     lanes: int = 8
     count: int = 16
     bf16: bool = False
+    int8: bool = False
 
     def lanes_of(self, element: AnyFloat) -> int:
         """Numbers of a type in one register."""

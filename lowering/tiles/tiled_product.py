@@ -18,7 +18,7 @@ from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
 from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock, TileRows
-from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, DEPTH_OF_PAIRS, LATENCY, LINE, ONE_PART, TileSize
+from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, DEPTH_OF_PACKED, LATENCY, LINE, ONE_PART, TileSize
 
 ROWS_AT_ONCE = 512
 """Rows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""
@@ -99,7 +99,7 @@ class TiledProduct:
     @property
     def _part(self) -> int:
         """Lines of a panel that are taken at a time if not all are."""
-        return DEPTH_OF_PAIRS if self.factors.pairs else DEPTH
+        return DEPTH_OF_PACKED if self.factors.packed else DEPTH
 
     @property
     def _lines(self) -> int:
@@ -243,7 +243,7 @@ class TiledProduct:
         if self.copies:
             panel = self._copied(nest, panel)
         if self.factors.last is not None:
-            panel = replace(panel, last=self._last_line(nest, panel))
+            panel = replace(panel, last=self._last_lines(nest, panel))
         s = nest.scalars
         if self.rows is not None:
             whole, rest = divmod(self.rows, height)
@@ -291,17 +291,19 @@ class TiledProduct:
 
         nest.each(ends, "k", line)
 
-    def _last_line(self, nest: Nest, panel: Panel) -> SSAValue:
-        """A copy of the line of a term that is in no pair, where its columns are neighbours."""
+    def _last_lines(self, nest: Nest, panel: Panel) -> SSAValue:
+        """A copy of the lines of the terms that are left over, whose columns are neighbours."""
         kernel, last = nest.kernel, self.factors.last
         assert last is not None
-        copy = kernel.scratch(MemRefType(last.element, [panel.columns]), "last")
+        copy = kernel.scratch(MemRefType(last.element, [last.depth, panel.columns]), "last")
 
-        def one(inside: Nest, j: SSAValue) -> None:
+        def one(inside: Nest, k: SSAValue, j: SSAValue) -> None:
             column = (inside.scalars.of(panel.column) + inside.scalars.of(j)).value
-            inside.store(last.right.load(inside, kernel.index(0), column), copy, [j])
+            inside.store(last.right.load(inside, k, column), copy, [k, j])
 
-        nest.each((kernel.index(0), kernel.index(panel.columns)), "j", one)
+        columns = kernel.index(0), kernel.index(panel.columns)
+        for k in map(kernel.index, range(last.depth)):
+            nest.each(columns, "j", lambda inside, j, k=k: one(inside, k, j))
         return copy
 
     def _copied(self, nest: Nest, panel: Panel) -> Panel:

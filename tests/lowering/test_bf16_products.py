@@ -15,9 +15,10 @@ from xdsl_rlx.dialects.lir import DotBf16Op, GemmOp
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
-from xdsl_rlx.lowering.numba.machine import cpu
+from xdsl_rlx.lowering.numba.machine import cpu, llvm
 from xdsl_rlx.lowering.numba.machine.llvm import Effort, target
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
+from xdsl_rlx.lowering.run_errors import ConfigurationError
 from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -94,3 +95,18 @@ LARGE = [
 @pytest.mark.parametrize("registers", PROCESSORS)
 def test_large_products(registers: Registers):
     check(tiled(LARGE, registers), LARGE, Effort.FULL)
+
+
+@pytest.mark.parametrize("registers", PROCESSORS)
+def test_products_in_numba(registers: Registers):
+    cases = [Case(15, 33, 20, 15, False, False), Case(17, 6, 35, 17, True, False, True)]
+    check(tiled(cases, registers), cases, Effort.FULL, Backend.NUMBA)
+
+
+def test_instructions_that_the_processor_lacks_are_refused(monkeypatch: pytest.MonkeyPatch):
+    """LLVM would end the process."""
+    module = rlx.parse(text_of([Case(16, 8, 16, 16, False, False)], "bf16"))
+    LirTileMatmulsPass(16, 32, bf16=True).apply(Context(), module)
+    monkeypatch.setattr(llvm, "host", lambda: ("x86-64-v3", ""))
+    with pytest.raises(ConfigurationError, match="lowered for a processor with AVX512-BF16, which x86-64-v3 lacks"):
+        compile_module(module, 1)

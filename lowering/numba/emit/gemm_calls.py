@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import MemRefType, bf16
+from xdsl.dialects.builtin import MemRefType, f32, f64
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException
 
@@ -37,7 +37,7 @@ class Operand:
 
 def check_library(op: GemmOp) -> None:
     """Raise `PassFailedException` for a product that BLAS does not have."""
-    if (element := Operand.of(op.c.type).element) == bf16:
+    if (element := Operand.of(op.a.type).element) not in (f32, f64):
         raise PassFailedException(f"lir.gemm: BLAS has no product in {element}: run lir-tile-matmuls first")
 
 

@@ -7,6 +7,7 @@ import hashlib
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
@@ -31,16 +32,16 @@ from xdsl_rlx.dialects.lir import (
 from xdsl_rlx.dialects.lir.bounds import buffers_written_by, constant_index, trip_count
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.dialects.lir.scalar import PackBf16Op
+from xdsl_rlx.dialects.lir.scalar import PackBf16Op, PackI8Op
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe
-from xdsl_rlx.lowering.numba.emit.bf16_texts import VECTORS
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
 from xdsl_rlx.lowering.numba.emit.llvm_apart import SMALL_BYTES, Given, is_apart, name_of_part
 from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Role, Vector, is_written_out
 from xdsl_rlx.lowering.numba.emit.llvm_lines import LlvmLines, folded_index
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA, metadata_of
+from xdsl_rlx.lowering.numba.emit.packed_texts import VECTORS
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
 from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, literal, llvm_type
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS as BLAS_FUNCTIONS
@@ -115,7 +116,7 @@ class LlvmBody(LlvmLines):
     def operation(self, op: Operation) -> None:
         """Emit one op, unless it ends a block."""
         names, cls = self.names, op.__class__
-        if isinstance(op, PackBf16Op) and (loaded := self.loaded_pair(op)) is not None:
+        if isinstance(op, PackBf16Op | PackI8Op) and (loaded := self.loaded_at_once(op)) is not None:
             names[op.result] = loaded
         elif cls in ROWS:
             args, type_ = [names[x] for x in op.operands], op.operands[0].type
@@ -186,28 +187,36 @@ class LlvmBody(LlvmLines):
         changes = self._changing is None or source in self._changing
         return self.new_line(text) if changes else self.line(text)
 
-    def loaded_pair(self, op: PackBf16Op) -> str | None:
-        """Two neighbours in memory as one load; None if they are none, or of a buffer that changes."""
-        low, high = op.low.owner, op.high.owner
-        if not isinstance(low, memref.LoadOp) or not isinstance(high, memref.LoadOp) or low.memref is not high.memref:
+    def loaded_at_once(self, op: PackBf16Op | PackI8Op) -> str | None:
+        """Neighbours in memory as one load; None if they are none, or of a buffer that changes."""
+        loads = [x.owner for x in op.operands if isinstance(x.owner, memref.LoadOp)]
+        first = loads[0] if len(loads) == len(op.operands) else None
+        if first is None or any(load.memref is not first.memref for load in loads):
             return None
-        if self._changing is None or low.memref in self._changing:
+        if self._changing is None or first.memref in self._changing:
             return None
-        pairs = enumerate(zip(low.indices, high.indices, strict=True))
-        apart = [axis for axis, (first, second) in pairs if first is not second]
-        if len(apart) != 1 or self.buffer(low.memref).strides[apart[0]] != 1:
+        if not all(self._is_next(*pair) for pair in pairwise(loads)):
             return None
-        if not self._follows(low.indices[apart[0]], high.indices[apart[0]]):
-            return None
-        return self.line(f"load i32, ptr {self.address(low.memref, low.indices)}, align 2")
+        align = self.buffer(first.memref).align
+        return self.line(f"load i32, ptr {self.address(first.memref, first.indices)}, align {align}")
 
-    def _follows(self, first: SSAValue, second: SSAValue) -> bool:
-        """Whether an index is one more than another."""
-        low, high = self.names[first], self.names[second]
-        if low.isdigit() and high.isdigit():
-            return int(high) == int(low) + 1
-        owner = second.owner
-        return isinstance(owner, arith.AddiOp) and owner.lhs is first and constant_index(owner.rhs) == 1
+    def _is_next(self, load: memref.LoadOp, other: memref.LoadOp) -> bool:
+        """Whether a load is of the place behind that of another one, of the same buffer."""
+        pairs = list(zip(load.indices, other.indices, strict=True))
+        apart = [axis for axis, (first, second) in enumerate(pairs) if first is not second]
+        if len(apart) != 1 or self.buffer(load.memref).strides[apart[0]] != 1:
+            return False
+        first, second = (self._from(index) for index in pairs[apart[0]])
+        return first[0] == second[0] and second[1] == first[1] + 1
+
+    def _from(self, index: SSAValue) -> tuple[str, int]:
+        """What an index is a constant more than, and that constant."""
+        name, owner = self.names[index], index.owner
+        if name.isdigit():
+            return "", int(name)
+        if isinstance(owner, arith.AddiOp) and (more := constant_index(owner.rhs)) is not None:
+            return self.names[owner.lhs], more
+        return name, 0
 
     def load(self, op: Operation) -> None:
         source, *indices = op.operands

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import Any, NamedTuple, cast
 
 from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerAttr, bf16, f32, i1, i32
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, bf16, f32, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
@@ -16,14 +16,24 @@ from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import is_float
-from xdsl_rlx.lowering.numba.emit.bf16_texts import VECTORS
+from xdsl_rlx.lowering.numba.emit.packed_texts import VECTORS
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
 from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
 
 VECTOR = 64
 """Bytes of a vector at most; on processors with shorter ones, LLVM cuts it up."""
 
-_ARITHMETIC = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp, math.FmaOp)
+_ARITHMETIC = (
+    arith.AddfOp,
+    arith.SubfOp,
+    arith.MulfOp,
+    arith.DivfOp,
+    arith.NegfOp,
+    math.FmaOp,
+    arith.AddiOp,
+    arith.MuliOp,
+    arith.XOrIOp,
+)
 
 
 class _Kind(Enum):
@@ -123,7 +133,7 @@ class LaneLoop:
         element = result.type
         places = [f"{{{number}}}" for number in range(len(op.operands))]
         suffix, type_ = f"v{length}f{8 * element_bytes(element)}", vector_type(length, element)
-        # arithmetic on floats is one instruction
+        # arithmetic is one instruction
         text = llvm_text(op, places, type_, suffix, str, type_)
         return LaneStep(Role.ARITHMETIC, op, result, result, tuple(op.operands), text)
 
@@ -159,7 +169,7 @@ class LaneLoop:
             return _Kind.NEXT if adds or takes else None
         if isinstance(op, arith.SelectOp):
             # one condition for all lanes
-            return _Kind.VECTOR if self._kind(op.cond) is _Kind.SAME and is_float(op.result.type) else None
+            return _Kind.VECTOR if self._kind(op.cond) is _Kind.SAME and _is_number(op.result.type) else None
         return _Kind.VECTOR if isinstance(op, _ARITHMETIC) or _is_several(op) else None
 
     def _moves(self, indices: Sequence[SSAValue]) -> bool:
@@ -168,7 +178,7 @@ class LaneLoop:
     def _access(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> _Kind | None:
         type_ = memref_of(buffer)
         self.accessed.setdefault(buffer, []).append(tuple(indices))
-        if not isinstance(type_.element_type, Float32Type | Float64Type | BFloat16Type) and type_.element_type != i32:
+        if not isinstance(type_.element_type, Float32Type | Float64Type) and type_.element_type not in (bf16, i8, i32):
             return None
         moving = [axis for axis, index in enumerate(indices) if self._kind(index) is not _Kind.SAME]
         if not moving:
@@ -177,10 +187,17 @@ class LaneLoop:
         return _Kind.VECTOR if neighbours else None
 
 
+def _is_number(type_: Attribute) -> bool:
+    """Whether a choice between vectors of a type is made in vectors."""
+    return is_float(type_) or type_ == i32
+
+
 def _is_several(op: Operation) -> bool:
     """Whether an op has a row in `VECTORS` for its types."""
     if isinstance(op, arith.ExtFOp | arith.TruncFOp):
         return {op.input.type, op.result.type} == {bf16, f32}
+    if isinstance(op, arith.ExtSIOp):
+        return (op.input.type, op.result.type) == (i8, i32)
     return type(op) in VECTORS
 
 

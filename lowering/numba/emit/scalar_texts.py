@@ -20,10 +20,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.lir.scalar import DotBf16Op, FmodOp, PackBf16Op
+from xdsl_rlx.dialects.lir.scalar import DotBf16Op, DotI8Op, FmodOp, PackBf16Op, PackI8Op
 from xdsl_rlx.lowering.functions import FUNCTIONS
-from xdsl_rlx.lowering.numba.emit import bf16_texts
-from xdsl_rlx.lowering.numba.emit.bf16_texts import LlvmLine
+from xdsl_rlx.lowering.numba.emit import packed_texts
+from xdsl_rlx.lowering.numba.emit.packed_texts import LlvmLine
 from xdsl_rlx.lowering.numba.emit.scalar_types import bits_of, int_bits, llvm_type, python_type
 
 PythonForm: TypeAlias = str | Callable[[Operation, Sequence[str]], str]
@@ -380,6 +380,17 @@ def _dot_python(op: Operation, args: Sequence[str]) -> str:
     return f"multiply_add(extend_bf16({a}), extend_bf16({b}), multiply_add({high}, {acc}))"
 
 
+def _pack_i8_python(op: Operation, args: Sequence[str]) -> str:
+    bytes_ = " | ".join(f"(np.int32({x}) & 255) << {8 * n}" for n, x in enumerate(args))
+    return f"np.int32({bytes_})"
+
+
+def _dot_i8_python(op: Operation, args: Sequence[str]) -> str:
+    acc, a, b = args
+    terms = (f"((({a} >> {n}) & 255 ^ 128) - 128) * (({b} >> {n}) & 255)" for n in range(0, 32, 8))
+    return f"np.int32({acc} + {' + '.join(terms)})"
+
+
 ROWS: dict[type[Operation], Row] = {
     arith.AddiOp: _binary_int("+", "add"),
     arith.SubiOp: _binary_int("-", "sub"),
@@ -432,6 +443,8 @@ ROWS: dict[type[Operation], Row] = {
     arith.IndexCastOp: Row(_index_cast_python, _index_cast_llvm),
     **{op: _function(name, 2 if name == "pow" else 1) for op, name in FUNCTIONS.items()},
     FmodOp: Row(_fmod_python, _fmod_llvm),
-    PackBf16Op: Row("np.int32(np.int32({0}) | np.int32(np.int32({1}) << 16))", bf16_texts.pack),
-    DotBf16Op: Row(_dot_python, bf16_texts.dot),
+    PackBf16Op: Row("np.int32(np.int32({0}) | np.int32(np.int32({1}) << 16))", packed_texts.pack),
+    DotBf16Op: Row(_dot_python, packed_texts.dot),
+    PackI8Op: Row(_pack_i8_python, packed_texts.pack_i8),
+    DotI8Op: Row(_dot_i8_python, packed_texts.dot),
 }

@@ -31,6 +31,9 @@ _SLOWED = frozenset({"skylake-avx512", "cascadelake", "cooperlake", "cannonlake"
 _WITH_BF16 = frozenset({"cooperlake", "sapphirerapids", "emeraldrapids", "graniterapids", "znver4", "znver5"})
 """Processors with AVX512-BF16, for those that are given by name."""
 
+_WITH_VNNI = _WITH_BF16 | {"cascadelake", "icelake-client", "icelake-server", "tigerlake", "rocketlake"}
+"""Processors with AVX512-VNNI."""
+
 _NEVER_EMITTED = """
     adx aes cldemote clflushopt clwb clzero cmpccxadd enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri movrs
     mwaitx pclmul pconfig pku prefetchi prfchw ptwrite raoint rdpid rdpru rdrnd rdseed rtm serialize sgx sha sha512
@@ -102,10 +105,19 @@ def registers(target: tuple[str, str]) -> Registers:
     features = _present(target).union(*(_LEVELS[level] for level in below))
     if "avx512vl" in features:
         has_dots = "avx512bf16" in features or name in _WITH_BF16
-        return Registers(16, 32 if name.startswith("znver") or _WHOLE_VECTORS in said else 16, has_dots)
+        has_bytes = "avx512vnni" in features or name in _WITH_VNNI
+        count = 32 if name.startswith("znver") or _WHOLE_VECTORS in said else 16
+        return Registers(16, count, has_dots, has_bytes)
     if "avx2" in features or not features:
         return COMMON
     return Registers(4, 32 if "neon" in features else 16)
+
+
+def lacking_dots(text: str, target: tuple[str, str]) -> str | None:
+    """The extension with dot products that LLVM IR calls and a processor lacks: LLVM would end the process."""
+    known = registers(target)
+    has = {"AVX512-BF16": (known.bf16, "@llvm.x86.avx512bf16."), "AVX512-VNNI": (known.int8, "@llvm.x86.avx512.vpdp")}
+    return next((name for name, (is_there, called) in has.items() if not is_there and called in text), None)
 
 
 def _of_whole_vectors(host: tuple[str, str]) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 from xdsl_rlx.lowering.cache import versions_key
 from xdsl_rlx.lowering.numba.machine import cpu, objects
 from xdsl_rlx.lowering.numba.machine.workers import ForkGuard, Jobs
-from xdsl_rlx.lowering.run_errors import CompileError
+from xdsl_rlx.lowering.run_errors import CompileError, ConfigurationError
 
 # llvmlite has no type stubs
 llvm: Any = importlib.import_module("llvmlite.binding")
@@ -126,8 +126,13 @@ def emit_assembly(text: str, effort: Effort = Effort.FULL) -> str:
 
 def _emitted(text: str, effort: Effort, emit: Callable[[Any, Any], T]) -> T:
     """What `emit` makes of a module and a target machine, after verification and optimisation."""
+    processor = target()
+    if (lacking := cpu.lacking_dots(text, processor)) is not None:
+        raise ConfigurationError(
+            f"the program is lowered for a processor with {lacking}, which {processor[0]} lacks: lower it again"
+        )
     # LIGHT is for functions that run once a call: what the better code generator takes is more than it gives
-    machine = _target_machine(target(), Effort.QUICK if effort is Effort.LIGHT else effort)
+    machine = _target_machine(processor, Effort.QUICK if effort is Effort.LIGHT else effort)
     try:
         # closed here: the garbage collector could finalize its context first
         with llvm.parse_assembly(text, llvm.create_context()) as module:

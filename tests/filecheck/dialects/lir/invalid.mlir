@@ -137,7 +137,7 @@ lir.kernel @k(%a: memref<2x3xf32>, %b: memref<4x5xf32>, %o: memref<2x5xf32>, %lo
 
 // -----
 
-// CHECK: expected f32, f64 or bf16 throughout, got f32, f64, f32
+// CHECK: expected f32, f64 or bf16 throughout, or i8, i8, i32, got f32, f64, f32
 lir.kernel @k(%a: memref<2x3xf32>, %b: memref<3x5xf64>, %o: memref<2x5xf32>, %lo: index, %hi: index) {
   lir.gemm %a[], %b[], %o[] rows %lo to %hi cols %lo to %hi : memref<2x3xf32>, memref<3x5xf64>, memref<2x5xf32>
   lir.return

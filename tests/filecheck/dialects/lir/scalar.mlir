@@ -47,5 +47,16 @@ func.func @pairs(%a: bf16, %b: bf16, %acc: f32) {
   func.return
 }
 
+// CHECK-LABEL: func.func @bytes(%a: i8, %b: i8, %acc: i32) {
+// CHECK-NEXT: %four = lir.pack_i8 %a, %b, %a, %b
+// CHECK-NEXT: %sum = lir.dot_i8 %acc, %four, %four
+// CHECK-NEXT: func.return
+// CHECK-NEXT: }
+func.func @bytes(%a: i8, %b: i8, %acc: i32) {
+  %four = lir.pack_i8 %a, %b, %a, %b
+  %sum = lir.dot_i8 %acc, %four, %four
+  func.return
+}
+
 // GENERIC: "lir.gaussian"(%{{.*}}) : (f32) -> f32
 // GENERIC: "lir.dot_bf16"(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, i32, i32) -> f32
