@@ -219,12 +219,11 @@ def is_product_of_bf16(op: Operation) -> bool:
     """
     Whether an op is a product that dot products of bf16 compute, where there are such.
 
-    One with a row is bound by memory, few columns are too little of a vector, and an outer product has no sums.
+    Few columns are too little of a vector, and an outer product has no sums.
     """
     if not isinstance(op, MatmulOp) or element_of(op.result) != bf16:
         return False
-    rows, columns = shape_of(op.result)[-2:]
-    return shape_of(op.lhs)[-1] > 1 and rows > 1 and columns >= NARROW
+    return shape_of(op.lhs)[-1] > 1 and shape_of(op.result)[-1] >= NARROW
 
 
 def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
