@@ -285,11 +285,13 @@ def _conv(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     """Two dimensions, and a matrix product where a window is one element."""
     assert isinstance(op, ConvOp)
     at, kernel = op.windows, shape_of(op.w)[2:]
-    pointwise = _is_pointwise(at, kernel)
-    if not pointwise and len(kernel) == 2:
+    if _is_pointwise(at, kernel):
+        w = b.value(op.w)
+        return [b.reshape(b.reshape(w, w.shape[:2]) @ _rows(b, b.value(op.x)), shape_of(op.result))]
+    if len(kernel) == 2:
         return _in_f32(op, b)
     x, w = widened(b, op.x), widened(b, op.w)
-    y = b.reshape(w, w.shape[:2]) @ _rows(b, x) if pointwise else b.conv(plane(b, x), plane(b, w), *planar(at))
+    y = b.conv(plane(b, x), plane(b, w), *planar(at))
     return [rounded(b, b.reshape(y, shape_of(op.result)), op.result)]
 
 
@@ -298,9 +300,8 @@ def _conv_backward_input(op: Operation, b: MirBuilder) -> Sequence[Value] | None
     if not _is_pointwise(op.windows, shape_of(op.w)[2:]):
         wide = _in_f32(op, b)
         return [by_phases(op, b)] if wide is None and has_few_phases(op) else wide
-    dy, w = widened(b, op.dy), widened(b, op.w)
-    dx = b.reshape(b.reshape(w, w.shape[:2]).T @ _rows(b, dy), shape_of(op.result))
-    return [rounded(b, dx, op.result)]
+    w = b.value(op.w)
+    return [b.reshape(b.reshape(w, w.shape[:2]).T @ _rows(b, b.value(op.dy)), shape_of(op.result))]
 
 
 NORMALIZE.add(ConvOp, _conv)

@@ -113,6 +113,19 @@ def test_gradients_are_products_of_bf16():
     check(d_w, x.T, g)
 
 
+def test_convolutions_of_one_element():
+    x, w, g = numbers(0, 2, 30, 5, 7), numbers(1, 20, 30, 1, 1), numbers(2, 2, 20, 5, 7)
+    op: Any = rlx.conv
+
+    def conv(x: Any, w: Any) -> Any:
+        return op(x, w)
+
+    y, (d_x, _) = rlx.compile(rlx.vjp(conv))((x, w), g)
+    rows, weights = x.reshape(2, 30, 35), w.reshape(20, 30)
+    check(np.asarray(y).reshape(2, 20, 35), weights, rows)
+    check(np.asarray(d_x).reshape(2, 30, 35), weights.T, g.reshape(2, 20, 35))
+
+
 def test_products_in_a_scan():
     x, w = numbers(0, 5, 16, 40), numbers(1, 40, 40) * np.array(0.125, BF16)
 

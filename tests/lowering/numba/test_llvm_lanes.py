@@ -182,3 +182,82 @@ def test_a_loop_around_vectors_is_written_out_and_carries_values():
     expected = x[::-1].copy()
     expected[2, 1] = 2  # the last row that is stored to; the others were written again after
     np.testing.assert_array_equal(found, expected)
+
+
+def narrow(mark: str) -> str:
+    """A program that rounds seven columns, packs two lines of them, and computes with bytes."""
+    columns, rows = "memref<7x40xf32, strided<[1, 7]>>", "memref<40x7x{}>".format
+    half, wide, pairs, line, sums = rows("bf16"), rows("f32"), rows("i32"), "memref<40xi8>", "memref<40xi32>"
+    return f"""builtin.module {{
+lir.program @p {{
+  %x = lir.input "x" : {wide}
+  %b = lir.input "b" : {line}
+  %s = lir.output 0 : {half}
+  %w = lir.output 1 : {wide}
+  %n = lir.output 2 : {sums}
+  %c = lir.output 3 : {pairs}
+  %t = lir.view %x at 0 : {wide} to {columns}
+  lir.launch @round over 40 by 40 reads(%t : {columns}) writes(%s, %w : {half}, {wide})
+  lir.launch @pack over 40 by 40 reads(%s : {half}) writes(%c : {pairs})
+  lir.launch @bytes over 1 by 1 reads(%b : {line}) writes(%n : {sums})
+}}
+lir.kernel @round(%x: {columns}, %s: {half}, %w: {wide}, %lo: index, %hi: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  scf.for %i = %lo to %hi step %c1 {{
+    scf.for %j = %c0 to %c7 step %c1 {{
+      %v = memref.load %x[%j, %i] : {columns}
+      %r = arith.truncf %v : f32 to bf16
+      %e = arith.extf %r : bf16 to f32
+      memref.store %r, %s[%i, %j] : {half}
+      memref.store %e, %w[%i, %j] : {wide}
+    }} {mark}
+  }}
+  lir.return
+}}
+lir.kernel @pack(%s: {half}, %c: {pairs}, %lo: index, %hi: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  scf.for %i = %lo to %hi step %c1 {{
+    scf.for %j = %c0 to %c7 step %c1 {{
+      %low = memref.load %s[%c0, %j] : {half}
+      %high = memref.load %s[%i, %j] : {half}
+      %r = lir.pack_bf16 %low, %high
+      memref.store %r, %c[%i, %j] : {pairs}
+    }} {mark}
+  }}
+  lir.return
+}}
+lir.kernel @bytes(%b: {line}, %n: {sums}, %lo: index, %hi: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c40 = arith.constant 40 : index
+  %three = arith.constant 3 : i32
+  scf.for %j = %c0 to %c40 step %c1 {{
+    %v = memref.load %b[%j] : {line}
+    %e = arith.extsi %v : i8 to i32
+    %p = arith.muli %e, %three : i32
+    %q = arith.addi %p, %e : i32
+    %r = arith.xori %q, %three : i32
+    memref.store %r, %n[%j] : {sums}
+  }} {mark}
+  lir.return
+}}
+}}"""
+
+
+@pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
+def test_narrow_numbers_are_those_of_the_loop(effort: Effort):
+    """Rounding to bf16 has the bits of scalars: NaN, infinities, ties and subnormal numbers too."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 1 << 32, (40, 7), np.uint32).view(np.float32)
+    special = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -3e-39, 3.4e38, 1.00390625, 1.01171875, 2.0**-126]
+    x.flat[: len(special)] = special
+    b = rng.integers(-128, 128, 40).astype(np.int8)
+    vectors, loops = (compile_module(rlx.parse(narrow(mark)), 1, effort)(x, b) for mark in ("{lir.vectorize}", ""))
+    for found, expected in zip(vectors, loops, strict=True):
+        assert np.array_equal(found.view(np.uint8), expected.view(np.uint8))
+    text = emit_llvm([op for op in rlx.parse(narrow("{lir.vectorize}")).walk() if isinstance(op, KernelOp)])
+    assert re.search(r"trunc <4 x i32> .* to <4 x i16>", text) and "sext <16 x i8>" in text and "xor <16 x i32>" in text
