@@ -28,12 +28,6 @@ _WHOLE_VECTORS = "-prefer-256-bit"
 _SLOWED = frozenset({"skylake-avx512", "cascadelake", "cooperlake", "cannonlake", "knl", "knm"})
 """Processors whose clock is much slower while they use whole registers of AVX-512."""
 
-_WITH_BF16 = frozenset({"cooperlake", "sapphirerapids", "emeraldrapids", "graniterapids", "znver4", "znver5"})
-"""Processors with AVX512-BF16, for those that are given by name."""
-
-_WITH_VNNI = _WITH_BF16 | {"cascadelake", "icelake-client", "icelake-server", "tigerlake", "rocketlake"}
-"""Processors with AVX512-VNNI."""
-
 _NEVER_EMITTED = """
     adx aes cldemote clflushopt clwb clzero cmpccxadd enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri movrs
     mwaitx pclmul pconfig pku prefetchi prfchw ptwrite raoint rdpid rdpru rdrnd rdseed rtm serialize sgx sha sha512
@@ -104,10 +98,8 @@ def registers(target: tuple[str, str]) -> Registers:
     below = levels[: levels.index(name) + 1] if name in _LEVELS else []
     features = _present(target).union(*(_LEVELS[level] for level in below))
     if "avx512vl" in features:
-        has_dots = "avx512bf16" in features or name in _WITH_BF16
-        has_bytes = "avx512vnni" in features or name in _WITH_VNNI
         count = 32 if name.startswith("znver") or _WHOLE_VECTORS in said else 16
-        return Registers(16, count, has_dots, has_bytes)
+        return Registers(16, count, "avx512bf16" in features, "avx512vnni" in features)
     if "avx2" in features or not features:
         return COMMON
     return Registers(4, 32 if "neon" in features else 16)
