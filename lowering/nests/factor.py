@@ -276,20 +276,21 @@ def qr_nest(op: QrOp, work: Work) -> None:
     """
     Column by column, each a line of a copy: a reflection clears what is below its diagonal, and is kept there.
 
-    `q` is what the reflections, the last one first, make of the columns of the identity.
+    `q` is what the reflections, the last one first, make of the columns of the identity. It is made only if it is read.
     """
     shape, element = shape_of(op.operand), element_of(op.operand)
     batch, (m, n) = prod(shape[:-2]), shape[-2:]
     reads = [work.read(op.operand, (batch, m, n))]
     writes = [work.write(op.q, (batch, m, n)), work.write(op.r, (batch, n, n))]
+    vectors_too = op.q.first_use is not None
     if n > SMALL_QR:
-        _qr_by_lapack(work, reads, writes)
+        _qr_by_lapack(work, reads, writes, vectors_too)
         return
     window = WINDOW[element]
     room = {"lines": (n, m), "scales": (n,), "signs": (n,), "column": (m,)}
     writes += [work.scratch((batch, *extents), element, name) for name, extents in room.items()]
 
-    @work.over(batch if n else 0, 4 * m * n * n, reads, writes)
+    @work.over(batch if n else 0, (4 if vectors_too else 2) * m * n * n, reads, writes)
     def factorise(
         it: Iteration, operand: Array, q: Array, r: Array, lines: Array, scales: Array, signs: Array, column: Array
     ) -> None:
@@ -309,20 +310,21 @@ def qr_nest(op: QrOp, work: Work) -> None:
             for k in rolled(range(j + 1, n)):
                 _reflect(lines[j], scales[j], lines[k], j)
                 r[j, k] = lines[k, j] * signs[j] / scale
-        for j in rolled(range(n)):
-            for i in rolled(range(m)):
-                column[i] = 0.0
-            column[j] = signs[j]
-            for back in rolled(range(j + 1)):
-                _reflect(lines[j - back], scales[j - back], column, j - back)
-            for i in rolled(range(m)):
-                q[i, j] = column[i]
+        if vectors_too:
+            for j in rolled(range(n)):
+                for i in rolled(range(m)):
+                    column[i] = 0.0
+                column[j] = signs[j]
+                for back in rolled(range(j + 1)):
+                    _reflect(lines[j - back], scales[j - back], column, j - back)
+                for i in rolled(range(m)):
+                    q[i, j] = column[i]
 
 
-def _qr_by_lapack(work: Work, reads: list[Argument], writes: list[Argument]) -> None:
+def _qr_by_lapack(work: Work, reads: list[Argument], writes: list[Argument], vectors_too: bool) -> None:
     """The same by LAPACK, a block of columns at a time."""
     batch, m, n = writes[0].shape
-    cost, element = 4 * m * n * n, writes[0].buffer.element
+    cost, element = (4 if vectors_too else 2) * m * n * n, writes[0].buffer.element
     room = {"lines": (n, m), "scales": (n,), "signs": (n,), "room": (BLOCK * n,)}
     writes += [work.scratch_per_piece(batch, cost, extents, element, name) for name, extents in room.items()]
 
@@ -341,10 +343,11 @@ def _qr_by_lapack(work: Work, reads: list[Argument], writes: list[Argument]) -> 
                 r[i, j] = 0.0
             for j in rolled(range(i, n)):
                 r[i, j] = lines[j, i] * signs[i]
-        orgqr(lines, scales[it.piece], room[it.piece])
-        for i in rolled(range(m)):
-            for j in rolled(range(n)):
-                q[i, j] = lines[j, i] * signs[j]
+        if vectors_too:
+            orgqr(lines, scales[it.piece], room[it.piece])
+            for i in rolled(range(m)):
+                for j in rolled(range(n)):
+                    q[i, j] = lines[j, i] * signs[j]
 
 
 def _make_reflection(line: Array, scales: Array, j: Number, window: float) -> Number:

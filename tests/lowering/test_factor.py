@@ -178,18 +178,40 @@ def test_gradients_of_what_lapack_computed(op: str):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("backend", ["llvm", "numba"])
-def test_values_alone_are_those_beside_vectors(dtype: str, backend: str):
+def test_values_alone_are_those_beside_vectors(dtype: str, backend: Any):
     """LAPACK is asked for no vectors where none are read, from fewer columns on."""
+
+    def singular(a: Any) -> Any:
+        return np.linalg.svd(a, compute_uv=False)
+
+    def eigen(a: Any) -> Any:
+        return np.linalg.eigvalsh(a)
+
+    def both(a: Any, b: Any) -> Any:
+        return singular(a), eigen(b)
+
     for n in (1, 2, 3, 4, 6, 7, 9, 33) if backend == "llvm" else (4, 9):
         x = np.random.default_rng(n).standard_normal((2, n + 1, n)).astype(dtype)
         square = x[:, :n] + x[:, :n].swapaxes(1, 2)
-        options = {"backend": backend, "threads": 1}
-        values = rlx.compile(lambda a, b: (np.linalg.svd(a, compute_uv=False), np.linalg.eigvalsh(b)), **options)
+        values = rlx.compile(both, backend=backend, threads=1)
         limit = 1e-5 if dtype == "float32" else 1e-13
-        for ours, exact in zip(
-            values(x, square), (np.linalg.svd(x, compute_uv=False), np.linalg.eigvalsh(square)), strict=True
-        ):
+        for ours, exact in zip(values(x, square), (singular(x), eigen(square)), strict=True):
             np.testing.assert_allclose(ours, exact, atol=limit * n * abs(exact).max())
     gone = np.full((3, 3), np.nan, dtype)
-    assert np.isnan(rlx.compile(np.linalg.eigvalsh)(gone)).all()
-    assert np.isnan(rlx.compile(lambda a: np.linalg.svd(a, compute_uv=False))(gone)).all()
+    assert np.isnan(rlx.compile(eigen)(gone)).all()
+    assert np.isnan(rlx.compile(singular)(gone)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 1, 1), (2, 9, 4), (4, 7), (2, 53, 49), (60, 60)])
+def test_a_triangle_alone_is_that_beside_its_columns(shape: tuple[int, ...], dtype: str):
+    """`q` is not made where only `r` is read."""
+    a = np.random.default_rng(1).standard_normal(shape).astype(dtype)
+
+    def factors(a: Any) -> Any:
+        return np.linalg.qr(a)
+
+    def triangle(a: Any) -> Any:
+        return np.linalg.qr(a)[1]
+
+    np.testing.assert_array_equal(rlx.compile(triangle)(a), rlx.compile(factors)(a)[1])
