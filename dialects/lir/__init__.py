@@ -20,6 +20,8 @@ from xdsl_rlx.dialects.lir.lapack import (
     OrgqrOp,
     PotrfOp,
     SyevdOp,
+    TrsmOp,
+    TrsvOp,
 )
 from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
 from xdsl_rlx.dialects.lir.program import (
@@ -149,6 +151,8 @@ __all__ = [
     "StepOp",
     "SyevdOp",
     "TanSmallOp",
+    "TrsmOp",
+    "TrsvOp",
     "ViewOp",
     "WhileOp",
 ]

@@ -1,5 +1,5 @@
 """
-Calls of LAPACK inside kernels. BLAS is in `blas.py`.
+Calls of LAPACK inside kernels, and of the triangular solves of BLAS. Products are in `blas.py`.
 
 LAPACK is column-major: the rows of a matrix in memory are its columns. The verifier checks the extents of all buffers,
 workspace included, against the sizes that are passed, so that a call stays inside of them.
@@ -52,8 +52,12 @@ class Routine:
     name: str
     """Without the letter of the type."""
     kinds: str
-    """What each argument is: i, an integer; a, an address; t, v or s, this letter or n; a capital, this very letter."""
+    """
+    What each argument is: i, an integer; a, an address; o, a one; t, u, v or s, this letter or n; l, this one or u; a
+    capital, this very letter.
+    """
     parameters: tuple[Parameter, ...]
+    library: str = "lapack"
 
 
 @dataclass(frozen=True)
@@ -103,13 +107,13 @@ class BufferArgument:
             raise VerifyException(f"expected {self.parameter.name} of type {element}, got {type_}")
 
 
-CallArgument: TypeAlias = int | bool | BufferArgument
-"""Of a call: an integer, whether something is transposed or wanted, or the address of a buffer."""
+CallArgument: TypeAlias = int | bool | float | BufferArgument
+"""Of a call: an integer, whether something is transposed or wanted, a factor of 1, or the address of a buffer."""
 
 
 class LapackOp(IRDLOperation, abc.ABC):
     """
-    A call of LAPACK: each buffer is an operand, followed by the indices that fix its leading dimensions.
+    A call of LAPACK or BLAS: each buffer is an operand, followed by the indices that fix its leading dimensions.
 
     The buffers of a call are different ones. f32 or f64.
     """
@@ -186,6 +190,7 @@ _WORK = Parameter("work", 1)
 _STEPS = Parameter("steps", 1, is_integer=True)
 _INFO = Parameter("info", 1, is_integer=True)
 _VALUES_ONLY = "(`values_only` $values_only^)?"
+_TRIANGLE = "(`lower` $lower^)? (`transpose` $transpose^)? (`unit_diagonal` $unit_diagonal^)?"
 _UNREAD = 0
 """In the place of `info`, which is written where this number is, and not looked at."""
 
@@ -260,6 +265,74 @@ class GetrsOp(LapackOp):
         lu, pivots, b = self.buffers()
         _check_pivots(lu, pivots)
         _check_shape(b, b.shape[0], lu.shape[0])
+
+
+@irdl_op_definition
+class TrsmOp(LapackOp):
+    """
+    Solve with a triangle of the rows of `a` in place: the columns of `b`, [n, k], become those of `a^-1 b`, by BLAS.
+
+    Only the upper triangle is read, with `lower` the lower one; with `unit_diagonal` its diagonal counts as ones. With
+    `transpose`, the system is `a^T x = b`.
+    """
+
+    name = "lir.trsm"
+
+    ROUTINE: ClassVar = Routine(
+        "trsm", "Rltuiioaiai", (Parameter("a", 2, is_written=False), Parameter("b", 2)), library="blas"
+    )
+
+    a = operand_def(MemRefType.constr())
+    a_indices = var_operand_def(INDEX)
+    b = operand_def(MemRefType.constr())
+    b_indices = var_operand_def(INDEX)
+    lower = opt_prop_def(UnitAttr)
+    transpose = opt_prop_def(UnitAttr)
+    unit_diagonal = opt_prop_def(UnitAttr)
+
+    assembly_format = _format("a", "b", flag=_TRIANGLE)
+
+    def arguments(self) -> list[CallArgument]:
+        # what BLAS sees is x^T a^T = b^T, and of a^T the other triangle
+        a, b = self.buffers()
+        flags = (self.lower is None, self.transpose is not None, self.unit_diagonal is not None)
+        return [*flags, b.shape[1], b.shape[0], 1.0, a, a.leading_dimension, b, b.leading_dimension]
+
+    def verify_shapes(self) -> None:
+        a, b = self.buffers()
+        _check_square(a.shape)
+        _check_shape(b, a.shape[0], b.shape[1])
+
+
+@irdl_op_definition
+class TrsvOp(LapackOp):
+    """`lir.trsm` of one right-hand side, [n]."""
+
+    name = "lir.trsv"
+
+    ROUTINE: ClassVar = Routine(
+        "trsv", "ltuiaiai", (Parameter("a", 2, is_written=False), Parameter("b", 1)), library="blas"
+    )
+
+    a = operand_def(MemRefType.constr())
+    a_indices = var_operand_def(INDEX)
+    b = operand_def(MemRefType.constr())
+    b_indices = var_operand_def(INDEX)
+    lower = opt_prop_def(UnitAttr)
+    transpose = opt_prop_def(UnitAttr)
+    unit_diagonal = opt_prop_def(UnitAttr)
+
+    assembly_format = _format("a", "b", flag=_TRIANGLE)
+
+    def arguments(self) -> list[CallArgument]:
+        a, b = self.buffers()
+        flags = (self.lower is None, self.transpose is None, self.unit_diagonal is not None)
+        return [*flags, a.shape[0], a, a.leading_dimension, b, 1]
+
+    def verify_shapes(self) -> None:
+        a, b = self.buffers()
+        _check_square(a.shape)
+        _check_shape(b, a.shape[0])
 
 
 @irdl_op_definition
@@ -478,4 +551,7 @@ class GesddOp(LapackOp):
         _check_shape(info, 1)
 
 
-LAPACK_OPS: tuple[type[LapackOp], ...] = (GetrfOp, GetrsOp, PotrfOp, GeqrfOp, OrgqrOp, SyevdOp, GesddOp)
+LAPACK_OPS: tuple[type[LapackOp], ...] = (
+    *(GetrfOp, GetrsOp, PotrfOp, GeqrfOp, OrgqrOp, SyevdOp, GesddOp),
+    *(TrsmOp, TrsvOp),
+)

@@ -136,6 +136,25 @@ class DetOp(MirOp, name="mir.det"):
         return (TensorType(element, shape[:-2]),)
 
 
+class SlogdetOp(MirOp, name="mir.slogdet"):
+    """
+    `det operand = sign exp(logabsdet)` for each matrix of [..., n, n], f32 or f64, from the pivots of `mir.lu`.
+
+    `sign` is 1, -1, or 0 for a singular matrix, whose `logabsdet` is -inf. The derivative of `logabsdet` is `a^-T`,
+    which is infinite or NaN where the matrix is singular; that of `sign` is 0.
+    """
+
+    operand: Tensor = tensor(alias="a")
+    sign = result_def(AnyTensorConstr)
+    logabsdet = result_def(AnyTensorConstr)
+
+    def infer_types(self) -> tuple[Attribute, Attribute]:
+        element, shape = element_of(self.operand), shape_of(self.operand)
+        check_element(element, (f32, f64))
+        check_square(shape)
+        return TensorType(element, shape[:-2]), TensorType(element, shape[:-2])
+
+
 class CofactorsOp(MirOp, name="mir.cofactors"):
     """
     The matrix of cofactors of each matrix of [..., n, n], f32 or f64: `det(a) a^-T`, and its limit for singular `a`.
@@ -169,6 +188,7 @@ class FactorBuilder(BuilderCore):
     cholesky = method(CholeskyOp)
     eigh = pair(EighOp)
     cofactors = method(CofactorsOp)
+    slogdet = pair(SlogdetOp)
 
     def qr(self, a: Operand) -> tuple[Value, Value]:
         """
@@ -203,24 +223,6 @@ class FactorBuilder(BuilderCore):
         u, s, vt = (self.value(x) for x in op.results)
         return (m.swapaxes(vt, -1, -2), s, m.swapaxes(u, -1, -2)) if is_wide else (u, s, vt)
 
-    def triangular_solve(
-        self, a: Operand, b: Operand, lower: bool = True, transpose: bool = False, unit_diagonal: bool = False
-    ) -> Value:
-        """
-        Return `a^-1 b`, or `a^-T b` with `transpose`, for triangular matrices `a`.
-
-        `a` is [..., n, n], of which only one triangle is read; `b` is [..., n, k] or [..., n]. `unit_diagonal` takes
-        the diagonal as ones. Division by a zero on the diagonal follows IEEE 754.
-        """
-        m, (matrices, rhs) = self._this, (self.value(x) for x in self.operands(a, b))
-        check_square(matrices.shape)
-        n = matrices.shape[-1]
-        packed = m.tril(matrices if lower else m.swapaxes(matrices, -1, -2))
-        if unit_diagonal:
-            packed = m.where(m.eye(n, dtype="i1"), 1, packed)
-        in_place = m.expand(m.iota(n, 0, i32) + 1, matrices.shape[:-1])
-        return m.lu_solve(packed, in_place, rhs, transpose == lower)
-
     def inv(self, a: Operand) -> Value:
         """
         Return `a^-1` for each matrix of [..., n, n], by a solve; singular matrices behave as in `mir.dense_solve`.
@@ -242,22 +244,6 @@ class FactorBuilder(BuilderCore):
         if 1 <= n <= EXPANDED:
             return _expanded([[matrices[..., i, j] for j in range(n)] for i in range(n)])
         return self.op(DetOp, matrices.ssa)
-
-    def slogdet(self, a: Operand) -> tuple[Value, Value]:
-        """
-        Return the sign and the log magnitude of each determinant; a singular matrix gives 0 and -inf.
-
-        The derivative of the log magnitude is infinite or NaN where the matrix is singular.
-        """
-        m, matrices = self._this, self.value(self.operand(a))
-        check_square(matrices.shape)
-        packed, pivots = m.lu(matrices)
-        diagonal, parity = m.diagonal(packed, 0, -2, -1), parity_of(m, pivots, matrices.dtype)
-        still = m.stop_gradient(diagonal)
-        signs = m.where(still > 0, 1, m.where(still < 0, -1, still))
-        # `abs` has a slope of 0 at 0, which would hide that the derivative is infinite
-        magnitudes = m.where(still < 0, -diagonal, diagonal)
-        return m.reduce_prod(signs, -1) * parity, m.reduce_sum(m.log(magnitudes), -1)
 
 
 def _expanded(rows: list[list[Value]]) -> Value:

@@ -134,6 +134,56 @@ class LuSolveOp(MirOp, name="mir.lu_solve"):
         return (b.type,)
 
 
+class InterchangeRowsOp(MirOp, name="mir.interchange_rows"):
+    """
+    `result = P b`, with `inverse` `P^T b`: the interchanges that `pivots` of `mir.lu` name, in order or in reverse.
+
+    In step `i`, counted from 1, row `i` is interchanged with row `pivots[i]`. `pivots` is [..., n]; `b` and the result
+    are [..., n] or [..., n, k]. A pivot that is no row counts as the nearest one.
+    """
+
+    b: Tensor = tensor()
+    pivots: Tensor = tensor(alone=True)
+    inverse: Flag = flag(default=False)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(HasKernel())
+
+    def infer_types(self) -> tuple[Attribute]:
+        b, pivots = self.b, self.pivots
+        check_element(element_of(b), (f32, f64))
+        shape = shape_of(pivots)
+        if not shape or pivots.type != TensorType(i32, shape):
+            raise VerifyException(f"expected pivots [..., n] of type i32, got {pivots.type}")
+        _check_right_hand_side((*shape, shape[-1]), shape_of(b))
+        return (b.type,)
+
+
+class TriangularSolveOp(MirOp, name="mir.triangular_solve"):
+    """
+    `result = a^-1 b`, with `transpose` `a^-T b`, for each triangular matrix of [..., n, n], f32 or f64.
+
+    Only the upper triangle of `a` is read, with `lower` the lower one; with `unit_diagonal` its diagonal counts as
+    ones. `b` and the result are [..., n] or [..., n, k]. Division by a zero on the diagonal follows IEEE 754.
+    """
+
+    a: Tensor = tensor()
+    b: Tensor = tensor()
+    lower: Flag = flag(default=True)
+    transpose: Flag = flag(default=False)
+    unit_diagonal: Flag = flag(default=False)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(HasKernel())
+
+    def infer_types(self) -> tuple[Attribute]:
+        a, b = self.a, self.b
+        check_element(same_element_type(a, b), (f32, f64))
+        check_square(shape_of(a))
+        _check_right_hand_side(shape_of(a), shape_of(b))
+        return (b.type,)
+
+
 class SolveBuilder(BuilderCore):
     """Builder methods of this family."""
 
@@ -153,3 +203,5 @@ class SolveBuilder(BuilderCore):
 
     lu = pair(LuOp)
     lu_solve = method(LuSolveOp)
+    interchange_rows = method(InterchangeRowsOp)
+    triangular_solve = method(TriangularSolveOp)

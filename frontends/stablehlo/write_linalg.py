@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
 from xdsl.dialects.builtin import ComplexType, DenseArrayBase, TensorType, f32, i64
 from xdsl.ir import OpResult, SSAValue
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.mir import elementwise, factor, linalg, moe, shape, solve, spectral
+from xdsl_rlx.dialects.mir import elementwise, factor, linalg, moe, solve, spectral
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.frontends.stablehlo.tidy import is_operation
@@ -143,40 +142,6 @@ def _order(pivots: Value, b: MirBuilder, inverse: bool) -> Value:
     return order
 
 
-def _triangular(op: Any, w: Writer) -> SSAValue | None:
-    """The solution of one triangular system, as `MirBuilder.triangular_solve` builds it, without interchanges."""
-    pivots = w.elements_of(w[op.pivots])
-    n = shape_of(op.packed)[-1]
-    if pivots is None or not bool(np.all(pivots == 1 + np.arange(n))):
-        return None
-    source, is_unit = op.packed, False
-    if (inner := _masked(source, w, np.eye(n, dtype=bool))) is not None and splat(inner[0]) == 1:
-        source, is_unit = inner[1], True
-    inner = _masked(source, w, np.tri(n, dtype=bool))
-    if inner is None or splat(inner[1]) != 0:
-        return None
-    source, is_lower, is_transposed = inner[0], True, op.transpose is not None
-    rank = len(shape_of(source))
-    turn = (*range(rank - 2), rank - 1, rank - 2)
-    if isinstance(source.owner, shape.TransposeOp) and tuple(source.owner.perm_list) == turn:
-        source, is_lower, is_transposed = source.owner.operand, False, not is_transposed
-    a, b = w[source], w[op.b]
-    vector = len(shape_of(b)) == rank - 1
-    columns = w.reshape(b, (*shape_of(b), 1)) if vector else b
-    found = _solved(w, a, columns, is_lower, is_unit, is_transposed)
-    return w.reshape(found, shape_of(b))
-
-
-def _masked(x: SSAValue, w: Writer, mask: Any) -> tuple[SSAValue, SSAValue] | None:
-    """What a value is where a mask is true, and elsewhere."""
-    if not isinstance(x.owner, elementwise.WhereOp):
-        return None
-    found = w.elements_of(w[x.owner.cond])
-    if found is None or found.ndim < 2 or not np.array_equal(found != 0, np.broadcast_to(mask, found.shape)):
-        return None
-    return x.owner.on_true, x.owner.on_false
-
-
 def _solved(w: Writer, a: SSAValue, b: SSAValue, lower: bool, unit: bool, transpose: bool) -> SSAValue:
     """The solution of a triangular system; one of a transpose is the transposed one of its operand."""
     if isinstance(a, OpResult) and is_operation(a.op, "stablehlo.transpose"):
@@ -205,8 +170,6 @@ def _lu_solve(op: Any, w: Writer) -> Sequence[SSAValue]:
     packed, b = w[op.packed], w[op.b]
     if not all(shape_of(b)):
         return [b]
-    if (alone := _triangular(op, w)) is not None:
-        return [alone]
     shape = shape_of(b)
     batch = len(shape_of(packed)) - 2
     columns = w.reshape(b, (*shape, 1)) if len(shape) == batch + 1 else b
@@ -215,17 +178,38 @@ def _lu_solve(op: Any, w: Writer) -> Sequence[SSAValue]:
     def solve(rhs: SSAValue, lower: bool) -> SSAValue:
         return _solved(w, packed, rhs, lower, not lower, is_transposed)
 
-    def interchanged(rhs: SSAValue) -> SSAValue:
-        def build(m: MirBuilder, x: Value, pivots: Value) -> Value:
-            return m.gather(x, _order(pivots, m, inverse=not is_transposed), batch, batch)
-
-        return w.built(build, rhs, w[op.pivots])
-
     if is_transposed:
-        found = solve(solve(interchanged(columns), lower=False), lower=True)
+        found = solve(solve(_interchanged(w, columns, w[op.pivots], inverse=False), lower=False), lower=True)
     else:
-        found = interchanged(solve(solve(columns, lower=True), lower=False))
+        found = _interchanged(w, solve(solve(columns, lower=True), lower=False), w[op.pivots], inverse=True)
     return [w.reshape(found, shape)]
+
+
+def _interchanged(w: Writer, x: SSAValue, pivots: SSAValue, inverse: bool) -> SSAValue:
+    """The rows of `x` in the order that the interchanges make."""
+    batch = len(shape_of(pivots)) - 1
+
+    def build(m: MirBuilder, x: Value, pivots: Value) -> Value:
+        return m.gather(x, _order(pivots, m, inverse), batch, batch)
+
+    return w.built(build, x, pivots)
+
+
+@row(solve.InterchangeRowsOp)
+def _interchange_rows(op: solve.InterchangeRowsOp, w: Writer) -> Sequence[SSAValue]:
+    x = w[op.b]
+    return [_interchanged(w, x, w[op.pivots], op.inverse is not None) if all(shape_of(x)) else x]
+
+
+@row(solve.TriangularSolveOp)
+def _triangular_solve(op: solve.TriangularSolveOp, w: Writer) -> Sequence[SSAValue]:
+    a, b = w[op.a], w[op.b]
+    shape = shape_of(b)
+    if not all(shape):
+        return [b]
+    columns = w.reshape(b, (*shape, 1)) if len(shape) < len(shape_of(a)) else b
+    flags = (op.lower is not None, op.unit_diagonal is not None, op.transpose is not None)
+    return [w.reshape(_solved(w, a, columns, *flags), shape)]
 
 
 @defined(factor.QrOp)

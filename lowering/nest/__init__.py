@@ -50,6 +50,8 @@ from xdsl_rlx.lowering.nest.language import (
     syevd,
     tan,
     tanh,
+    trsm,
+    trsv,
     trunc,
 )
 from xdsl_rlx.lowering.nest.nested import Nested, nest
@@ -106,5 +108,7 @@ __all__ = [
     "syevd",
     "tan",
     "tanh",
+    "trsm",
+    "trsv",
     "trunc",
 ]

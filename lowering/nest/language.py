@@ -167,8 +167,12 @@ def shift_right_logical(x: Number, count: Number) -> Number:
     return (unsigned >> type(unsigned)(count)).view(x.dtype)
 
 
-def _lapack(name: str, matrix: Array) -> Callable[..., Any]:
-    return getattr(import_module("scipy.linalg.lapack"), f"{'s' if matrix.dtype.itemsize == 4 else 'd'}{name}")
+def _lapack(name: str, matrix: Array, library: str = "lapack") -> Callable[..., Any]:
+    return getattr(import_module(f"scipy.linalg.{library}"), f"{'s' if matrix.dtype.itemsize == 4 else 'd'}{name}")
+
+
+def _blas(name: str, matrix: Array) -> Callable[..., Any]:
+    return _lapack(name, matrix, "blas")
 
 
 @_word
@@ -182,6 +186,19 @@ def getrf(a: Array, pivots: Array) -> None:
 def getrs(lu: Array, pivots: Array, b: Array, transpose: bool = False) -> None:
     """Solves in place with the factors of `getrf`: each line of `b` is a right hand side; see `lir.getrs`."""
     b[...] = _lapack("getrs", b)(lu.T, pivots - 1, b.T, trans=int(transpose))[0].T
+
+
+@_word
+def trsm(a: Array, b: Array, lower: bool = False, transpose: bool = False, unit_diagonal: bool = False) -> None:
+    """Solves in place with a triangle of `a`: the columns of `b` become solutions; see `lir.trsm`."""
+    flags = {"lower": int(not lower), "trans_a": int(transpose), "diag": int(unit_diagonal)}
+    b[...] = _blas("trsm", a)(1.0, a.T, b.T, side=1, **flags).T
+
+
+@_word
+def trsv(a: Array, b: Array, lower: bool = False, transpose: bool = False, unit_diagonal: bool = False) -> None:
+    """`trsm` of one right-hand side; see `lir.trsv`."""
+    b[...] = _blas("trsv", a)(a.T, b, lower=int(not lower), trans=int(not transpose), diag=int(unit_diagonal))
 
 
 @_word

@@ -1,5 +1,6 @@
 """Nests of factorisations and solves: loops of our own for small matrices, LAPACK for others; an iteration is a matrix.
-Not here: many very small matrices (solve_lanes.py), of which an iteration handles a block.
+Not here: many very small matrices (solve_lanes.py), of which an iteration handles a block, and triangles of many rows
+and several right-hand sides (solve_blocks.py).
 
 The lines of a matrix in memory are the columns that LAPACK sees, so what is factorised is the transpose of the operand,
 and nothing is ever transposed in memory but right hand sides of several columns."""
@@ -13,11 +14,24 @@ from math import prod
 from xdsl.dialects.builtin import i32
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
-from xdsl_rlx.dialects.mir.solve import LuOp, LuSolveOp
+from xdsl_rlx.dialects.mir.solve import InterchangeRowsOp, LuOp, LuSolveOp, TriangularSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, fma, getrf, getrs, ndrange, scratch
-from xdsl_rlx.lowering.nests import solve_lanes
+from xdsl_rlx.lowering.nest import (
+    Array,
+    Iteration,
+    Number,
+    accumulate,
+    cast,
+    fma,
+    getrf,
+    getrs,
+    ndrange,
+    rolled,
+    scratch,
+    trsv,
+)
+from xdsl_rlx.lowering.nests import solve_blocks, solve_lanes
 from xdsl_rlx.lowering.nests.solve_lanes import beyond, chosen_row
 from xdsl_rlx.lowering.nests.sort import FloatOrder
 from xdsl_rlx.lowering.nests.work import NEST, Work
@@ -133,8 +147,11 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
     if many:
         solve_lanes.solve(work, cost, reads, result, forwards)
         return
-    if n > SMALL:
+    if n > SMALL and columns == 1:
         _solve_by_lapack(op, work, reads, result)
+        return
+    if n > SMALL:
+        solve_blocks.solve_with_factors(work, reads, result, forwards)
         return
 
     @work.over(batch if n * columns else 0, cost, reads, [result])
@@ -143,7 +160,8 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
         x[...] = b[it.index]
         if forwards:
             _interchange(steps, x, range(n))
-        _solve_triangles(c, x, forwards)
+        for below in (True, False) if forwards else (False, True):
+            _solve_triangle(c, x, forwards, below, divides=not below)
         if not forwards:
             _interchange(steps, x, reversed(range(n)))
 
@@ -176,29 +194,78 @@ def _interchange(pivots: Array, x: Array, order: Iterable[Number]) -> None:
             x[k, r], x[other, r] = x[other, r], x[k, r]
 
 
-def _solve_triangles(c: Array, x: Array, forwards: bool) -> None:
+def _solve_triangle(c: Array, x: Array, forwards: bool, below: bool, divides: bool) -> None:
     """
-    `x := U^-1 L^-1 x` (`forwards`), or `x := L^-T U^-T x`, in place; `c[k]` is column `k` of `L` and of `U`.
+    `x := T^-1 x` (`forwards`), or `x := T^-T x`, in place; `c[k]` is column `k` of `T`, or row `k` of its transpose.
 
-    Beyond `k` are the rows behind it (`below`: of `L`) or in front of it (of `U`); `span` has all of them and constant
-    bounds, whichever row of a block `k` is.
+    Beyond `k` are the columns of `c` behind it (`below`) or in front of it; `span` has all of them and constant bounds,
+    whichever row of a block `k` is. Without `divides`, the diagonal of `T` counts as ones.
     """
     n, columns = x.shape
-    for below in (True, False) if forwards else (False, True):
-        parts, goes_up = _blocks(n, below), below == forwards
-        for low, high in parts if goes_up else reversed(parts):
-            span = range(low, n) if below else range(high)
-            for k in range(low, high) if goes_up else reversed(range(low, high)):
-                if forwards and not below:
-                    _divide(c, x, k)
-                if columns > 1:
-                    _subtract_rows(c, x, k, below, forwards)
-                elif forwards:
-                    _take_out(c, x, k, span, below)
-                else:
-                    _gather(c, x, k, span, below)
-                if not forwards and not below:
-                    _divide(c, x, k)
+    parts, goes_up = _blocks(n, below), below == forwards
+    for low, high in parts if goes_up else reversed(parts):
+        span = range(low, n) if below else range(high)
+        for k in range(low, high) if goes_up else reversed(range(low, high)):
+            if forwards and divides:
+                _divide(c, x, k)
+            if columns > 1:
+                _subtract_rows(c, x, k, below, forwards)
+            elif forwards:
+                _take_out(c, x, k, span, below)
+            else:
+                _gather(c, x, k, span, below)
+            if not forwards and divides:
+                _divide(c, x, k)
+
+
+@NEST.rule(InterchangeRowsOp)
+def interchange_rows_nest(op: InterchangeRowsOp, work: Work) -> None:
+    """An iteration interchanges the rows of one matrix."""
+    shape, given = shape_of(op.pivots), shape_of(op.b)
+    batch, n, columns = prod(shape[:-1]), shape[-1], given[-1] if len(given) > len(shape) else 1
+    reads = [work.read(op.b, (batch, n, columns)), work.read(op.pivots, (batch, n))]
+    result, inverse = work.write(op.result, (batch, n, columns)), op.inverse is not None
+
+    @work.over(batch if n * columns else 0, 2 * n * columns, reads, [result])
+    def interchange(it: Iteration, b: Array, pivots: Array, result: Array) -> None:
+        x = result[it.index]
+        x[...] = b[it.index]
+        _interchange(pivots[it.index], x, rolled(reversed(range(n)) if inverse else range(n)))
+
+
+@NEST.rule(TriangularSolveOp)
+def triangular_solve_nest(op: TriangularSolveOp, work: Work) -> None:
+    """An iteration solves with one matrix, in the result's buffer; of `a`, only the one triangle is read."""
+    shape, given = shape_of(op.a), shape_of(op.b)
+    batch, n, columns = prod(shape[:-2]), shape[-1], given[-1] if len(given) == len(shape) else 1
+    below, forwards, divides = op.lower is None, op.transpose is not None, op.unit_diagonal is None
+    many, cost = solve_lanes.fits(batch, n, columns), n * n * columns
+    flags = {"lower": not below, "transpose": forwards, "unit_diagonal": not divides}
+    if many:
+        reads, result = [work.read(op.a, (batch, n * n)), work.read(op.b, (batch, n * columns))], (batch, n * columns)
+        solve_lanes.solve_triangle(work, cost, reads, work.write(op.result, result), forwards, below, divides)
+        return
+    a = work.read(op.a, (batch, n, n))
+    if n > SMALL and columns == 1:
+        reads, result = [a, work.read(op.b, (batch, n))], work.write(op.result, (batch, n))
+
+        @work.over(batch, cost, reads, [result])
+        def solve_by_blas(it: Iteration, a: Array, b: Array, result: Array) -> None:
+            x = result[it.index]
+            x[...] = b[it.index]
+            trsv(a[it.index], x, **flags)
+
+        return
+    reads, result = [a, work.read(op.b, (batch, n, columns))], work.write(op.result, (batch, n, columns))
+    if n > SMALL:
+        solve_blocks.solve_triangle(work, reads, result, solve_blocks.Triangle(**flags))
+        return
+
+    @work.over(batch if n * columns else 0, cost, reads, [result])
+    def solve(it: Iteration, a: Array, b: Array, result: Array) -> None:
+        x = result[it.index]
+        x[...] = b[it.index]
+        _solve_triangle(a[it.index], x, forwards, below, divides)
 
 
 def _divide(c: Array, x: Array, k: Number) -> None:

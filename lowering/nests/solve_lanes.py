@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isqrt
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
@@ -87,9 +88,28 @@ def solve(work: Work, cost: int, reads: Sequence[Argument], result: Argument, fo
         if forwards:
             _interchange_rows(x, pivots, matrix, backwards=False)
         for below in (True, False) if forwards else (False, True):
-            _solve_triangle(a, x, known, below, forwards)
+            _solve_triangle(a, x, known, below, forwards, divides=not below)
         if not forwards:
             _interchange_rows(x, pivots, matrix, backwards=True)
+        _take(x, result, between, matrix)
+
+
+def solve_triangle(
+    work: Work, cost: int, reads: Sequence[Argument], result: Argument, forwards: bool, below: bool, divides: bool
+) -> None:
+    """An iteration solves with one triangle of each of a block of matrices; see `triangular_solve_nest`."""
+    (batch, elements), element = reads[0].shape, result.buffer.element
+    n = isqrt(elements)
+    columns, size = result.shape[1] // n, lanes_of(element)
+
+    @work.over(-(-batch // size), size * cost, reads, [result])
+    def solve_block(it: Iteration, matrices: Array, b: Array, result: Array) -> None:
+        block, between = scratch(n * n * size, element), scratch(n * n * size, element)
+        sides, known = scratch(n * columns * size, element), scratch(size, element)
+        a, x, matrix = _Vectors(block, n, size), _Vectors(sides, columns, size), _Numbers(it.index, size, batch)
+        _bring(matrices, a, between, matrix)
+        _bring(b, x, between, matrix)
+        _solve_triangle(a, x, known, below, forwards, divides)
         _take(x, result, between, matrix)
 
 
@@ -237,17 +257,18 @@ def _interchange_rows(x: _Vectors, pivots: Array, matrix: _Numbers, backwards: b
                 x[k, r, lane], x[other, r, lane] = x[other, r, lane], x[k, r, lane]
 
 
-def _solve_triangle(a: _Vectors, x: _Vectors, known: Array, below: bool, forwards: bool) -> None:
+def _solve_triangle(a: _Vectors, x: _Vectors, known: Array, below: bool, forwards: bool, divides: bool) -> None:
     """
     `x := L^-1 x` (`below`) or `U^-1 x`: what is known of a row is taken out of the rows that wait for it.
 
-    Or (not `forwards`) `L^-T x`, `U^-T x`: a row is what is left when all that it waits for is taken out of it.
+    Or (not `forwards`) `L^-T x`, `U^-T x`: a row is what is left when all that it waits for is taken out of it. Without
+    `divides`, the diagonal counts as ones.
     """
     n, size = a.columns, x.size
     for k in range(n) if below == forwards else reversed(range(n)):
         for r in range(x.columns):
             for lane in lanes(range(size)):
-                now = x[k, r, lane] / a[k, k, lane] if forwards and not below else x[k, r, lane]
+                now = x[k, r, lane] / a[k, k, lane] if forwards and divides else x[k, r, lane]
                 if forwards:
                     x[k, r, lane] = now
                 known[lane] = now
@@ -261,4 +282,4 @@ def _solve_triangle(a: _Vectors, x: _Vectors, known: Array, below: bool, forward
                         known[lane] = fma(factor, x[i, r, lane], known[lane])
             if not forwards:
                 for lane in lanes(range(size)):
-                    x[k, r, lane] = known[lane] if below else known[lane] / a[k, k, lane]
+                    x[k, r, lane] = known[lane] / a[k, k, lane] if divides else known[lane]

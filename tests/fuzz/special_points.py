@@ -543,7 +543,7 @@ LINEAR_OPS = (
     *("axial_rope_2d", "scatter_add", "sumpool2d_backward", "transpose", "concat", "cast", "straight_through"),
     *("maxpool2d_backward", "maxpool2d_take", "complex_norm_sq", "complex_norm_sq_backward", "batch_norm_inference"),
     *("batch_norm_inference_backward_beta", "batch_norm_inference_backward_gamma"),
-    *("batch_norm_inference_backward_input",),
+    *("batch_norm_inference_backward_input", "interchange_rows", "triangular_solve"),
 )
 DECODED_OPS = (
     *("dequant_grouped_matmul", "dequant_grouped_matmul_backward_input", "dequant_matmul", "dequant_moe_weights"),
@@ -574,6 +574,7 @@ WITHOUT: dict[str, str] = {
     **dict.fromkeys(DECODED_OPS, "derivatives by convention: tests/numerics/families"),
     **dict.fromkeys(SPECTRAL_OPS, "equal values: tests/numerics/test_equal_values.py"),
     "cofactors": "the derivative of a determinant: test_determinants.py",
+    "slogdet": "singular matrices: tests/weaknesses/test_linalg.py",
     **dict.fromkeys(CONTROL_OPS, "made of other ops; branches: tests/transforms/test_branches_of_batches.py"),
     **dict.fromkeys(RANDOM_OPS, "no operand is differentiated but by its definition"),
     **dict.fromkeys(DEFINED_OPS, "defined by ops that are here: tests/numerics/test_decompose.py"),

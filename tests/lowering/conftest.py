@@ -24,7 +24,7 @@ from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder, i
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.emit.python_module import emit_python
 from xdsl_rlx.lowering.numba.emit.scalar_types import buffer_type
-from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS
+from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS, library_of
 from xdsl_rlx.lowering.numba.machine.llvm import Effort, optimize, target
 
 llvm.initialize_native_target()
@@ -74,10 +74,7 @@ class LlvmRun:
 
     def bind(self, **inputs: np.ndarray) -> tuple[Callable[[], None], tuple[np.ndarray, ...]]:
         """Make the buffers; the function runs all launches on them, again and again if wanted."""
-        blas = [
-            get_cython_function_address(f"scipy.linalg.cython_{'blas' if name.endswith('gemm') else 'lapack'}", name)
-            for name in FUNCTIONS
-        ]
+        blas = [get_cython_function_address(f"scipy.linalg.cython_{library_of(name)}", name) for name in FUNCTIONS]
         table = (ctypes.c_void_p * len(blas))(*blas)
         arrays: list[np.ndarray] = []
         places: dict[Any, tuple[int, int]] = {}

@@ -132,6 +132,35 @@ def test_a_singular_matrix_gives_infinities_and_not_an_end_of_the_process(n: int
     np.testing.assert_array_equal(x, np.arange(n))
 
 
+@pytest.mark.parametrize("n", [2, 70])
+def test_the_log_determinant_of_a_singular_matrix(n: int):
+    """Its value is -inf, its derivative not finite, and neither ends the process."""
+
+    def program(a: Any) -> Any:
+        return np.linalg.slogdet(a)
+
+    def loss(a: Any) -> Any:
+        return np.linalg.slogdet(a)[1]
+
+    a = np.ones((n, n))
+    sign, size = rlx.compile(program)(a)
+    assert sign == 0 and size == -np.inf
+    assert not np.isfinite(rlx.compile(rlx.grad(loss))(a)).all()
+
+
+@pytest.mark.parametrize("n", [2, 7, 70])
+def test_the_log_determinant_has_second_derivatives(n: int):
+    """`d(a^-T) = -a^-T da^T a^-T`."""
+    a, t = _regular(n), np.random.default_rng(4).standard_normal((n, n))
+
+    def slope(a: Any) -> Any:
+        return rlx.grad(lambda a: np.linalg.slogdet(a)[1])(a)
+
+    turned = np.linalg.inv(a).T
+    _, found = rlx.compile(lambda a, t: rlx.jvp(slope, (a,), (t,)))(a, t)
+    np.testing.assert_allclose(found, -turned @ t.T @ turned, rtol=1e-8, atol=1e-10)
+
+
 @pytest.mark.parametrize("n", [3, 70])
 def test_pivots_that_no_factorisation_gave_touch_no_other_memory(n: int):
     g = rlx.Graph("f")

@@ -6,7 +6,15 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.solve import BatchedDenseSolveOp, DenseSolveOp, LuOp, LuSolveOp, SolveOp
+from xdsl_rlx.dialects.mir.solve import (
+    BatchedDenseSolveOp,
+    DenseSolveOp,
+    InterchangeRowsOp,
+    LuOp,
+    LuSolveOp,
+    SolveOp,
+    TriangularSolveOp,
+)
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.transforms.rules.linalg import transposed
 from xdsl_rlx.transforms.rules.rows import leading, lift, move_axis
@@ -92,13 +100,65 @@ def dense_solve_vmap(
 
 leading(LuOp)
 leading(LuSolveOp)
+leading(InterchangeRowsOp)
+leading(TriangularSolveOp)
+
+
+@VJP.rule(InterchangeRowsOp)
+def interchange_rows_vjp(op: InterchangeRowsOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    """The interchanges in the opposite order."""
+    return [b.interchange_rows(g, op.pivots, op.inverse is None), None]
+
+
+@JVP.rule(InterchangeRowsOp)
+def interchange_rows_jvp(op: InterchangeRowsOp, b: MirBuilder, t: Value | None, pivots: None) -> Sequence[Value | None]:
+    """The same interchanges."""
+    assert t is not None
+    return [b.interchange_rows(t, op.pivots, op.inverse is not None)]
+
+
+def _triangle(b: MirBuilder, op: TriangularSolveOp, x: Value) -> Value:
+    """The elements of `x` in the triangle that the op reads, and zeros."""
+    beside = op.unit_diagonal is not None
+    return b.tril(x, -int(beside)) if op.lower is not None else b.triu(x, int(beside))
+
+
+@VJP.rule(TriangularSolveOp)
+def triangular_solve_vjp(op: TriangularSolveOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    """`db = a^-T g`, `da` the triangle of `-db x^T`; with the transpose, `db = a^-1 g`, `da` that of `-x db^T`."""
+    a, x, flipped = b.value(op.a), b.value(op.result), op.transpose is None
+    db = b.triangular_solve(op.a, g, op.lower is not None, flipped, op.unit_diagonal is not None)
+
+    def da() -> Value:
+        if not prod(x.shape):
+            return b.zeros_like(a)
+        left, right = (db, x) if flipped else (x, db)
+        return -_triangle(b, op, _outer(b, a, left, right))
+
+    return da, db
+
+
+@JVP.rule(TriangularSolveOp)
+def triangular_solve_jvp(
+    op: TriangularSolveOp, b: MirBuilder, t_a: Value | None, t_b: Value | None
+) -> Sequence[Value | None]:
+    """`t_x = a^-1 (t_b - t_a x)` with the triangle of `t_a`."""
+    x, rest, transpose = b.value(op.result), t_b, op.transpose is not None
+    if t_a is not None and prod(x.shape):
+        matrices = _triangle(b, op, t_a)
+        matrices = transposed(b, matrices) if transpose else matrices
+        moved = b.reshape(matrices @ _columns(b, matrices, x), x.shape)
+        rest = -moved if rest is None else rest - moved
+    if rest is None:
+        return [b.zeros_like(x)]
+    return [b.triangular_solve(op.a, rest, op.lower is not None, transpose, op.unit_diagonal is not None)]
 
 
 class Triangles:
     """
-    The factors `P a^T = L U` taken apart, as packed factors again: of `L` and the identity, of the identity and `U`.
+    The factors `P a^T = L U`, as they are packed: transposed, `U^T` in the lower triangle and `L^T` above its diagonal.
 
-    As matrices they are `L^T` and `U^T`, because what is packed lies transposed.
+    `lt` and `ut` are matrices of their own, `L^T` and `U^T`.
     """
 
     def __init__(self, b: MirBuilder, packed: SSAValue, pivots: SSAValue):
@@ -111,7 +171,6 @@ class Triangles:
         self.identity = b.expand(b.cast(self.is_diagonal, self.packed.dtype), self.packed.shape)
         self.lt = self.split(self.identity, self.packed)
         self.ut = self.split(self.packed, 0.0)
-        self.in_place = b.expand(row + 1, self.pivots.shape)
 
     def split(self, upper: Value, lower: Value | float) -> Value:
         """Elements of `upper` where those of `U` are packed, of `lower` where those of `L` are."""
@@ -123,16 +182,19 @@ class Triangles:
 
     def l_inverse(self, x: Value, transpose: bool = False, permuted: bool = True) -> Value:
         """`L^-1 P x`, or `P^T L^-T x` with `transpose`; without `permuted`, without `P`."""
-        return self.b.lu_solve(self.lt, self.pivots if permuted else self.in_place, x, not transpose)
+        b = self.b
+        moved = b.interchange_rows(x, self.pivots) if permuted and not transpose else x
+        found = b.triangular_solve(self.packed, moved, False, not transpose, True)
+        return b.interchange_rows(found, self.pivots, True) if permuted and transpose else found
 
     def u_inverse(self, x: Value, transpose: bool = False, last_as_one: bool = False) -> Value:
         """`U^-1 x`, or `U^-T x`; with `last_as_one`, of `U` with 1 for the last pivot, which may be 0."""
-        matrix = self.ut
+        matrix = self.packed
         if last_as_one:
             n = matrix.shape[-1]
             is_last = self.b.and_(self.is_diagonal, self.b.constant([False] * (n - 1) + [True]))
             matrix = self.b.where(is_last, 1.0, matrix)
-        return self.b.lu_solve(matrix, self.in_place, x, not transpose)
+        return self.b.triangular_solve(matrix, x, True, not transpose)
 
 
 @VJP.rule(LuOp)

@@ -43,8 +43,10 @@ _LIBRARY = {
         for letter, kind in (("s", "f"), ("d", "d"))
     },
     **{
-        (name := f"{letter}{op.ROUTINE.name}"): f'\n{name} = fortran("lapack", "{name}", "{op.ROUTINE.kinds}")\n'
-        for letter in "sd"
+        (name := f"{letter}{op.ROUTINE.name}"): (
+            f'\n{name} = fortran("{op.ROUTINE.library}", "{name}", "{op.ROUTINE.kinds.replace("o", one)}")\n'
+        )
+        for letter, one in (("s", "f"), ("d", "d"))
         for op in LAPACK_OPS
     },
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.lapack import BufferArgument, LapackOp
@@ -27,8 +27,14 @@ class LlvmWriter(Protocol):
         ...
 
 
+def _element(op: LapackOp) -> Float32Type | Float64Type:
+    element = op.buffers()[0].type.element_type
+    assert isinstance(element, Float32Type | Float64Type)
+    return element
+
+
 def _function(op: LapackOp) -> str:
-    return f"{'s' if op.buffers()[0].type.element_type == f32 else 'd'}{op.ROUTINE.name}"
+    return f"{'s' if isinstance(_element(op), Float32Type) else 'd'}{op.ROUTINE.name}"
 
 
 def _origin(x: BufferArgument) -> tuple[str, ...]:
@@ -45,8 +51,10 @@ def llvm_lapack(op: LapackOp, w: LlvmWriter) -> None:
             pointers.append(f"@blas_{kind.lower()}")
         elif isinstance(x := next(given), BufferArgument):
             pointers.append(w.matrix(x.buffer, x.indices, _origin(x)))
+        elif isinstance(x, bool):
+            pointers.append(f"@blas_{kind if x else 'u' if kind == 'l' else 'n'}")
         else:
-            pointers.append(f"@blas_{kind if x else 'n'}" if isinstance(x, bool) else next(cells))
+            pointers.append(f"@blas_one_{_element(op).name}" if kind == "o" else next(cells))
     w.call_library(_function(op), pointers)
 
 

@@ -6,14 +6,15 @@ from __future__ import annotations
 FORTRAN = '''
 def fortran(module, name, kinds):
     """
-    A function of BLAS or LAPACK, all of whose arguments go by reference: t, v and s, this letter or else N; i, an
-    integer; f and d, a factor in f32 or f64; a, an address; a capital, this letter, which is not given here. Its
-    matrices are column-major, so that it sees the transposes of those here: c.T = b.T @ a.T.
+    A function of BLAS or LAPACK, all of whose arguments go by reference: t, u, v and s, this letter or else N; l, this
+    letter or else U; i, an integer; f and d, a factor in f32 or f64; a, an address; a capital, this letter, which is
+    not given here. Its matrices are column-major, so that it sees the transposes of those here: c.T = b.T @ a.T.
     """
     place = get_cython_function_address(f"scipy.linalg.cython_{module}", name)
     llvm.add_symbol(f"rlx_{name}", place)
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(place)
-    flags = dict.fromkeys("tvs", types.boolean)
+    flags = dict.fromkeys("tuvsl", types.boolean)
+    others = {kind: "U" if kind == "l" else "N" for kind in flags}
     ours = {**flags, "i": types.int64, "f": types.float32, "d": types.float64, "a": types.int64}
     theirs = {**dict.fromkeys(flags, ir.IntType(8)), "i": ir.IntType(32), "f": ir.FloatType(), "d": ir.DoubleType()}
     boxes = {"i": ctypes.c_int, "f": ctypes.c_float, "d": ctypes.c_double}
@@ -24,7 +25,7 @@ def fortran(module, name, kinds):
             if kind == "a":
                 places.append(int(next(rest)))
                 continue
-            letter = kind if kind.isupper() or (kind in flags and next(rest)) else "N" if kind in flags else ""
+            letter = kind if kind.isupper() or (kind in flags and next(rest)) else others.get(kind, "")
             letter = letter.upper()
             cells.append(ctypes.c_char(letter.encode()) if letter else boxes[kind](next(rest)))
             places.append(ctypes.addressof(cells[-1]))
@@ -41,7 +42,8 @@ def fortran(module, name, kinds):
             cell = cgutils.alloca_once(builder, stored)
             value = ir.Constant(stored, ord(kind)) if kind.isupper() else next(rest)
             if kind in flags:
-                value = builder.select(value, *(ir.Constant(stored, ord(letter)) for letter in (kind.upper(), "N")))
+                letters = (kind.upper(), others[kind])
+                value = builder.select(value, *(ir.Constant(stored, ord(letter)) for letter in letters))
             builder.store(builder.trunc(value, stored) if kind == "i" else value, cell)
             places.append(builder.bitcast(cell, pointer))
         kind = ir.FunctionType(ir.VoidType(), [pointer] * len(places))

@@ -24,7 +24,7 @@ from xdsl_rlx.lowering.numba.math import mathlib
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")
 _TABLE_USE = re.compile(r"@table_(\w+)")
 _BLAS_SCALARS = {
-    **{f"blas_{letter.lower()}": f"i8 {ord(letter)}" for letter in "NSTUV"},
+    **{f"blas_{letter.lower()}": f"i8 {ord(letter)}" for letter in "LNRSTUV"},
     **{f"blas_zero_{s}": f"{t} 0.0" for s, t in (("f32", "float"), ("f64", "double"))},
     **{f"blas_one_{s}": f"{t} 1.0" for s, t in (("f32", "float"), ("f64", "double"))},
 }

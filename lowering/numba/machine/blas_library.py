@@ -18,9 +18,14 @@ FUNCTIONS = (
     *("sgemm", "dgemm", "cgemm", "zgemm"),
     *("sgetrf", "dgetrf", "cgetrf", "zgetrf"),
     *("sgetrs", "dgetrs", "cgetrs", "zgetrs"),
-    *(f"{letter}{name}" for name in ("potrf", "geqrf", "orgqr", "syevd", "gesdd") for letter in "sd"),
+    *(f"{letter}{name}" for name in ("potrf", "geqrf", "orgqr", "syevd", "gesdd", "trsm", "trsv") for letter in "sd"),
 )
 """The functions of the table `bases[0]`, in order: Fortran calling convention, 32-bit integers, all by reference."""
+
+
+def library_of(name: str) -> str:
+    """Return whether SciPy exports a function with those of BLAS or of LAPACK."""
+    return "blas" if name[1:] in ("gemm", "trsm", "trsv") else "lapack"
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,7 @@ def _bundled_openblas() -> Blas | None:
 def _cython_blas() -> Blas:
     # a SciPy that was not installed as a wheel may use any BLAS: its thread count is then left alone
     try:
-        cython_blas: Any = importlib.import_module("scipy.linalg.cython_blas")
-        cython_lapack: Any = importlib.import_module("scipy.linalg.cython_lapack")
+        modules: dict[str, Any] = {x: importlib.import_module(f"scipy.linalg.cython_{x}") for x in ("blas", "lapack")}
     except ImportError as error:
         raise RlxError("this program needs BLAS: install scipy or mkl") from error
     get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
@@ -105,7 +109,6 @@ def _cython_blas() -> Blas:
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     addresses = list[int]()
     for name in FUNCTIONS:
-        module = cython_blas if name.endswith("gemm") else cython_lapack
-        capsule = module.__pyx_capi__[name]
+        capsule = modules[library_of(name)].__pyx_capi__[name]
         addresses.append(get_pointer(capsule, get_name(capsule)))
     return Blas("scipy", tuple(addresses), 0, 0)

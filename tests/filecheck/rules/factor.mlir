@@ -3,7 +3,7 @@
 
 // The vjp rules of the family factor: products and solves with the factors.
 
-// The symmetric part of what two triangular solves make of half of a product; a triangle is factors with ones in `L`.
+// The symmetric part of what two triangular solves make of half of a product.
 // CHECK-LABEL: func.func @cholesky(%x: tensor<3x3xf32>, %y: tensor<3x3xf32>, %g: tensor<3x3xf32>) -> tensor<3x3xf32> {
 // CHECK-NEXT: %0 = mir.transpose %y perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
 // CHECK-NEXT: %1 = mir.matmul %0, %g : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
@@ -23,31 +23,13 @@
 // CHECK-NEXT: %15 = mir.constant dense<1.000000e+00> : tensor<f32>
 // CHECK-NEXT: %16 = mir.sub %15, %14 : (tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
 // CHECK-NEXT: %17 = mir.mul %7, %16 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %18 = mir.iota axis 0 : tensor<3xi64>
-// CHECK-NEXT: %19 = mir.reshape %18 : tensor<3xi64> to tensor<3x1xi64>
-// CHECK-NEXT: %20 = mir.iota axis 0 : tensor<3xi64>
-// CHECK-NEXT: %21 = mir.ge %19, %20 : (tensor<3x1xi64>, tensor<3xi64>) -> tensor<3x3xi1>
-// CHECK-NEXT: %22 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %23 = mir.where %21, %y, %22 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %24 = mir.iota axis 0 : tensor<3xi32>
-// CHECK-NEXT: %25 = mir.constant dense<1> : tensor<i32>
-// CHECK-NEXT: %26 = mir.add %24, %25 : (tensor<3xi32>, tensor<i32>) -> tensor<3xi32>
-// CHECK-NEXT: %27 = mir.lu_solve %23, %26, %17 transpose : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %28 = mir.transpose %27 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %29 = mir.iota axis 0 : tensor<3xi64>
-// CHECK-NEXT: %30 = mir.reshape %29 : tensor<3xi64> to tensor<3x1xi64>
-// CHECK-NEXT: %31 = mir.iota axis 0 : tensor<3xi64>
-// CHECK-NEXT: %32 = mir.ge %30, %31 : (tensor<3x1xi64>, tensor<3xi64>) -> tensor<3x3xi1>
-// CHECK-NEXT: %33 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %34 = mir.where %32, %y, %33 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %35 = mir.iota axis 0 : tensor<3xi32>
-// CHECK-NEXT: %36 = mir.constant dense<1> : tensor<i32>
-// CHECK-NEXT: %37 = mir.add %35, %36 : (tensor<3xi32>, tensor<i32>) -> tensor<3xi32>
-// CHECK-NEXT: %38 = mir.lu_solve %34, %37, %28 transpose : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %39 = mir.transpose %38 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %40 = mir.add %38, %39 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %41 = mir.constant dense<5.000000e-01> : tensor<f32>
-// CHECK-NEXT: %dx = mir.mul %40, %41 : (tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %18 = mir.triangular_solve %y, %17 lower transpose : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %19 = mir.transpose %18 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %20 = mir.triangular_solve %y, %19 lower transpose : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %21 = mir.transpose %20 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %22 = mir.add %20, %21 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %23 = mir.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-NEXT: %dx = mir.mul %22, %23 : (tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
 // CHECK-NEXT: func.return %dx : tensor<3x3xf32>
 // CHECK-NEXT: }
 func.func @cholesky(%x: tensor<3x3xf32>, %y: tensor<3x3xf32>, %g: tensor<3x3xf32>) -> tensor<3x3xf32> {
@@ -132,18 +114,8 @@ func.func @eigh(%x: tensor<3x3xf32>, %w: tensor<3xf32>, %v: tensor<3x3xf32>, %gw
 // CHECK-NEXT: %24 = mir.matmul %q, %23 : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
 // CHECK-NEXT: %25 = mir.add %gq, %24 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
 // CHECK-NEXT: %26 = mir.transpose %25 perm [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
-// CHECK-NEXT: %27 = mir.transpose %r perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %28 = mir.iota axis 0 : tensor<3xi64>
-// CHECK-NEXT: %29 = mir.reshape %28 : tensor<3xi64> to tensor<3x1xi64>
-// CHECK-NEXT: %30 = mir.iota axis 0 : tensor<3xi64>
-// CHECK-NEXT: %31 = mir.ge %29, %30 : (tensor<3x1xi64>, tensor<3xi64>) -> tensor<3x3xi1>
-// CHECK-NEXT: %32 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %33 = mir.where %31, %27, %32 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %34 = mir.iota axis 0 : tensor<3xi32>
-// CHECK-NEXT: %35 = mir.constant dense<1> : tensor<i32>
-// CHECK-NEXT: %36 = mir.add %34, %35 : (tensor<3xi32>, tensor<i32>) -> tensor<3xi32>
-// CHECK-NEXT: %37 = mir.lu_solve %33, %36, %26 transpose : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x4xf32>) -> tensor<3x4xf32>
-// CHECK-NEXT: %dx = mir.transpose %37 perm [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %27 = mir.triangular_solve %r, %26 : (tensor<3x3xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %dx = mir.transpose %27 perm [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
 // CHECK-NEXT: func.return %dx : tensor<4x3xf32>
 // CHECK-NEXT: }
 func.func @qr(%x: tensor<4x3xf32>, %q: tensor<4x3xf32>, %r: tensor<3x3xf32>, %gq: tensor<4x3xf32>, %gr: tensor<3x3xf32>) -> tensor<4x3xf32> {
@@ -290,7 +262,8 @@ func.func @det(%x: tensor<4x4xf32>, %y: tensor<f32>, %g: tensor<f32>) -> tensor<
 // CHECK-NEXT: %31 = mir.where %15, %29, %g : (tensor<2x1xi1>, tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT: %32 = mir.where %12, %30, %31 : (tensor<2x1xi1>, tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT: %33, %34 = mir.lu %26 : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xi32>)
-// CHECK: mir.lu_solve
+// CHECK: mir.interchange_rows
+// CHECK: mir.triangular_solve
 // CHECK: %dx = mir.mul %20, %{{.*}} : (tensor<1x1xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT: func.return %dx : tensor<2x2xf32>
 // CHECK-NEXT: }
@@ -301,6 +274,43 @@ func.func @cofactors(%x: tensor<2x2xf32>, %y: tensor<2x2xf32>, %g: tensor<2x2xf3
     mir.yield %0 : tensor<2x2xf32>
   }
   func.return %dx : tensor<2x2xf32>
+}
+
+// -----
+
+// The inverse, turned; the sign has no derivative.
+// CHECK-LABEL: func.func @slogdet(%x: tensor<3x3xf32>, %s: tensor<f32>, %l: tensor<f32>, %gs: tensor<f32>, %g: tensor<f32>) -> tensor<3x3xf32> {
+// CHECK-NEXT: %0 = mir.reshape %g : tensor<f32> to tensor<1x1xf32>
+// CHECK-NEXT: %1 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %2 = mir.reshape %1 : tensor<3xi64> to tensor<3x1xi64>
+// CHECK-NEXT: %3 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %4 = mir.eq %3, %2 : (tensor<3xi64>, tensor<3x1xi64>) -> tensor<3x3xi1>
+// CHECK-NEXT: %5 = mir.cast %4 : tensor<3x3xi1> to tensor<3x3xf32>
+// CHECK-NEXT: %6 = mir.dense_solve %x, %5 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %7 = mir.transpose %6 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %dx = mir.mul %0, %7 : (tensor<1x1xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: func.return %dx : tensor<3x3xf32>
+// CHECK-NEXT: }
+func.func @slogdet(%x: tensor<3x3xf32>, %s: tensor<f32>, %l: tensor<f32>, %gs: tensor<f32>, %g: tensor<f32>) -> tensor<3x3xf32> {
+  %dx = mir.vjp primals(%x : tensor<3x3xf32>) outputs(%s, %l : tensor<f32>, tensor<f32>) cotangents(%gs, %g : tensor<f32>, tensor<f32>) of [0, 1] wrt [0] -> tensor<3x3xf32> {
+  ^bb0(%a: tensor<3x3xf32>):
+    %0, %1 = mir.slogdet %a : (tensor<3x3xf32>) -> (tensor<f32>, tensor<f32>)
+    mir.yield %0, %1 : tensor<f32>, tensor<f32>
+  }
+  func.return %dx : tensor<3x3xf32>
+}
+
+// -----
+
+// The logarithm of a determinant and a solve share one factorisation.
+// SHARED-LABEL: func.func @shared_inverse(
+// SHARED: mir.lu %a
+// SHARED-NOT: mir.lu %
+// SHARED: func.return
+func.func @shared_inverse(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<f32>, tensor<4x4xf32>) {
+  %0, %1 = mir.slogdet %a : (tensor<4x4xf32>) -> (tensor<f32>, tensor<f32>)
+  %2 = mir.dense_solve %a, %b : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %1, %2 : tensor<f32>, tensor<4x4xf32>
 }
 
 // -----

@@ -65,28 +65,27 @@ func.func @lu_solve(%f: tensor<3x3xf32>, %p: tensor<3xi32>, %r: tensor<3xf32>, %
 // CHECK-NEXT: %5 = mir.where %2, %4, %f : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
 // CHECK-NEXT: %6 = mir.constant dense<0.000000e+00> : tensor<f32>
 // CHECK-NEXT: %7 = mir.where %2, %f, %6 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %8 = mir.constant dense<1> : tensor<i32>
-// CHECK-NEXT: %9 = mir.add %0, %8 : (tensor<3xi32>, tensor<i32>) -> tensor<3xi32>
+// CHECK-NEXT: %8 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %9 = mir.where %2, %8, %g : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
 // CHECK-NEXT: %10 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %11 = mir.where %2, %10, %g : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %12 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %13 = mir.where %2, %g, %12 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %14 = mir.transpose %5 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %15 = mir.matmul %11, %14 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %16 = mir.transpose %7 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %17 = mir.matmul %16, %13 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %18 = mir.sub %15, %17 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %19 = mir.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %20 = mir.where %2, %19, %18 : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %21 = mir.constant dense<[false, false, true]> : tensor<3xi1>
-// CHECK-NEXT: %22 = mir.and %3, %21 : (tensor<3x3xi1>, tensor<3xi1>) -> tensor<3x3xi1>
-// CHECK-NEXT: %23 = mir.constant dense<1.000000e+00> : tensor<f32>
-// CHECK-NEXT: %24 = mir.where %22, %23, %7 : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %25 = mir.lu_solve %24, %9, %20 transpose : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %26 = mir.add %13, %25 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %27 = mir.transpose %26 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %28 = mir.lu_solve %5, %p, %27 : (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>) -> tensor<3x3xf32>
-// CHECK-NEXT: %dm = mir.transpose %28 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %11 = mir.where %2, %g, %10 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %12 = mir.transpose %5 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %13 = mir.matmul %9, %12 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %14 = mir.transpose %7 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %15 = mir.matmul %14, %11 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %16 = mir.sub %13, %15 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %17 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %18 = mir.where %2, %17, %16 : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %19 = mir.constant dense<[false, false, true]> : tensor<3xi1>
+// CHECK-NEXT: %20 = mir.and %3, %19 : (tensor<3x3xi1>, tensor<3xi1>) -> tensor<3x3xi1>
+// CHECK-NEXT: %21 = mir.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %22 = mir.where %20, %21, %f : (tensor<3x3xi1>, tensor<f32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %23 = mir.triangular_solve %22, %18 lower transpose : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %24 = mir.add %11, %23 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %25 = mir.transpose %24 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %26 = mir.triangular_solve %f, %25 unit_diagonal : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %27 = mir.interchange_rows %26, %p inverse : (tensor<3x3xf32>, tensor<3xi32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %dm = mir.transpose %27 perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
 // CHECK-NEXT: func.return %dm : tensor<3x3xf32>
 // CHECK-NEXT: }
 func.func @lu(%m: tensor<3x3xf32>, %f: tensor<3x3xf32>, %p: tensor<3xi32>, %g: tensor<3x3xf32>) -> tensor<3x3xf32> {
@@ -116,4 +115,49 @@ func.func @complex_solve(%m: tensor<3x3xcomplex<f32>>, %r: tensor<3x1xcomplex<f3
     mir.yield %0 : tensor<3x1xcomplex<f32>>
   }
   func.return %dm, %dr : tensor<3x3xcomplex<f32>>, tensor<3x1xcomplex<f32>>
+}
+
+// -----
+
+// Interchanges in the opposite order.
+// CHECK-LABEL: func.func @interchange_rows(%r: tensor<3x2xf32>, %p: tensor<3xi32>, %x: tensor<3x2xf32>, %g: tensor<3x2xf32>) -> tensor<3x2xf32> {
+// CHECK-NEXT: %dr = mir.interchange_rows %g, %p inverse : (tensor<3x2xf32>, tensor<3xi32>) -> tensor<3x2xf32>
+// CHECK-NEXT: func.return %dr : tensor<3x2xf32>
+// CHECK-NEXT: }
+func.func @interchange_rows(%r: tensor<3x2xf32>, %p: tensor<3xi32>, %x: tensor<3x2xf32>, %g: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %dr = mir.vjp primals(%r, %p : tensor<3x2xf32>, tensor<3xi32>) outputs(%x : tensor<3x2xf32>) cotangents(%g : tensor<3x2xf32>) of [0] wrt [0] -> tensor<3x2xf32> {
+  ^bb0(%b: tensor<3x2xf32>, %q: tensor<3xi32>):
+    %0 = mir.interchange_rows %b, %q : (tensor<3x2xf32>, tensor<3xi32>) -> tensor<3x2xf32>
+    mir.yield %0 : tensor<3x2xf32>
+  }
+  func.return %dr : tensor<3x2xf32>
+}
+
+// -----
+
+// The other solve, and the triangle of an outer product without its diagonal.
+// CHECK-LABEL: func.func @triangular_solve(%m: tensor<3x3xf32>, %r: tensor<3xf32>, %x: tensor<3xf32>, %g: tensor<3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>) {
+// CHECK-NEXT: %dr = mir.triangular_solve %m, %g lower transpose unit_diagonal : (tensor<3x3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %0 = mir.reshape %dr : tensor<3xf32> to tensor<3x1xf32>
+// CHECK-NEXT: %1 = mir.reshape %x : tensor<3xf32> to tensor<3x1xf32>
+// CHECK-NEXT: %2 = mir.transpose %1 perm [1, 0] : (tensor<3x1xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: %3 = mir.matmul %0, %2 : (tensor<3x1xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %4 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %5 = mir.reshape %4 : tensor<3xi64> to tensor<3x1xi64>
+// CHECK-NEXT: %6 = mir.iota axis 0 : tensor<3xi64>
+// CHECK-NEXT: %7 = mir.constant dense<-1> : tensor<i64>
+// CHECK-NEXT: %8 = mir.sub %6, %7 : (tensor<3xi64>, tensor<i64>) -> tensor<3xi64>
+// CHECK-NEXT: %9 = mir.ge %5, %8 : (tensor<3x1xi64>, tensor<3xi64>) -> tensor<3x3xi1>
+// CHECK-NEXT: %10 = mir.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %11 = mir.where %9, %3, %10 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %dm = mir.neg %11 : tensor<3x3xf32>
+// CHECK-NEXT: func.return %dm, %dr : tensor<3x3xf32>, tensor<3xf32>
+// CHECK-NEXT: }
+func.func @triangular_solve(%m: tensor<3x3xf32>, %r: tensor<3xf32>, %x: tensor<3xf32>, %g: tensor<3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>) {
+  %dm, %dr = mir.vjp primals(%m, %r : tensor<3x3xf32>, tensor<3xf32>) outputs(%x : tensor<3xf32>) cotangents(%g : tensor<3xf32>) of [0] wrt [0, 1] -> tensor<3x3xf32>, tensor<3xf32> {
+  ^bb0(%a: tensor<3x3xf32>, %b: tensor<3xf32>):
+    %0 = mir.triangular_solve %a, %b lower unit_diagonal : (tensor<3x3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    mir.yield %0 : tensor<3xf32>
+  }
+  func.return %dm, %dr : tensor<3x3xf32>, tensor<3xf32>
 }

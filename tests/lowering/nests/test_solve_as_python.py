@@ -47,3 +47,26 @@ def test_a_solve(batch: int, n: int, columns: int, transposed: bool):
     (compiled,) = rlx.compile(g)(a=a, p=steps, b=b)
     (found,) = run_as_python(g, a, steps, b)
     np.testing.assert_allclose(found, compiled, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("flags", list(np.ndindex(2, 2, 2)))
+@pytest.mark.parametrize("columns", [0, 1, 3])
+@pytest.mark.parametrize(("batch", "n"), [(1, 1), (2, 9), (2, 17), (9, 5), (2, 65), (1, 130)])
+def test_a_triangle(batch: int, n: int, columns: int, flags: tuple[int, int, int]):
+    """The other triangle is NaN: it is not read."""
+    lower, transpose, unit = map(bool, flags)
+    rng = np.random.default_rng(n)
+    a = rng.standard_normal((batch, n, n)) / n + np.eye(n)
+    a[(..., *(np.triu_indices(n, 1) if lower else np.tril_indices(n, -1)))] = np.nan
+    b = rng.standard_normal((batch, n, columns) if columns else (batch, n))
+    g = rlx.Graph("triangles")
+    operands = g.input("a", a.shape, "f64"), g.input("b", b.shape, "f64")
+    g.set_outputs([g.triangular_solve(*operands, lower, transpose, unit)])
+    (compiled,) = rlx.compile(g, threads=1)(a=a, b=b)
+    (found,) = run_as_python(g, a, b)
+    np.testing.assert_allclose(found, compiled, rtol=1e-9, atol=1e-9)
+    triangle = (np.tril if lower else np.triu)(a)
+    triangle[:, range(n), range(n)] = 1.0 if unit else triangle[:, range(n), range(n)]
+    matrices = np.swapaxes(triangle, 1, 2) if transpose else triangle
+    exact = np.linalg.solve(matrices, b.reshape(batch, n, -1)).reshape(b.shape)
+    np.testing.assert_allclose(compiled, exact, rtol=1e-9, atol=1e-9)

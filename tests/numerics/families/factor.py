@@ -174,6 +174,8 @@ def _det_samples() -> list[Sample]:
     for suffix, shape in shapes.items():
         operands = (Operand(shape, regular),)
         rows.append(Sample(f"det{suffix}", factor.DetOp, build, operands, differentiable=(0,), tol=256))
+        slogdet = method("slogdet")
+        rows.append(Sample(f"slogdet{suffix}", factor.SlogdetOp, slogdet, operands, differentiable=(0,), tol=256))
     singular = (Operand((4, 4), values(0.0, 1.0, 2.0, 0.0, 3.0, 4.0)),)
     rows.append(Sample("det-singular", factor.DetOp, build, singular))
     build = method("cofactors")
@@ -215,6 +217,7 @@ ORACLE = {
     factor.QrOp: lambda op, a: _qr(np, widen(a)),
     factor.SvdOp: lambda op, a: _svd(np, widen(a)),
     factor.DetOp: lambda op, a: np.linalg.det(widen(a)),
+    factor.SlogdetOp: lambda op, a: tuple(np.linalg.slogdet(widen(a))),
     factor.CofactorsOp: lambda op, a: _cofactors(widen(a)),
 }
 JAX = {
@@ -223,5 +226,6 @@ JAX = {
     factor.QrOp: lambda op, a: _qr(jnp, a),
     factor.SvdOp: lambda op, a: _svd(jnp, a),
     factor.DetOp: lambda op, a: _jax_det(a),
+    factor.SlogdetOp: lambda op, a: (jnp.sign(_jax_det(a)), jnp.log(jnp.abs(_jax_det(a)))),
     factor.CofactorsOp: lambda op, a: _jax_cofactors(a),
 }

@@ -138,6 +138,57 @@ def _factor_samples() -> list[Sample]:
     return rows
 
 
+def _triangular_samples() -> list[Sample]:
+    """Every triangle in every size class: loops of our own, many side by side, BLAS with one side and with several."""
+    rows: list[Sample] = []
+    for suffix, batch, n, columns in (
+        *(("", (), 4, ()), ("-matrix", (2,), 9, (3,)), ("-many", (11,), 5, (2,)), ("-none", (2,), 0, ())),
+        *(("-no-columns", (), 3, (0,)), ("-blas", (2,), 65, ()), ("-blocks", (), 67, (3,))),
+    ):
+        for number, (lower, transpose, unit) in enumerate(np.ndindex(2, 2, 2)):
+            if n > 16 and number not in (1, 2, 4, 7):
+                continue
+            flags = (bool(lower), bool(transpose), bool(unit))
+            build = lambda m, a, b, flags=flags: m.triangular_solve(a, b, *flags)  # noqa: E731
+            operands = (Operand((*batch, n, n), triangles), Operand((*batch, n, *columns)))
+            name = f"triangular_solve{suffix}-{number}"
+            rows.append(Sample(name, solve.TriangularSolveOp, build, operands, differentiable=(0, 1), tol=256))
+    for suffix, batch, n, columns in (("", (), 4, ()), ("-matrix", (2, 3), 9, (3,)), ("-none", (2,), 0, (2,))):
+        for inverse in (False, True):
+            build = lambda m, b, p, t=inverse: m.interchange_rows(b, p, t)  # noqa: E731
+            operands = (Operand((*batch, n, *columns)), Operand((*batch, n), interchanges, "i32"))
+            name = f"interchange_rows{suffix}{'-inverse' if inverse else ''}"
+            rows.append(Sample(name, solve.InterchangeRowsOp, build, operands, differentiable=(0,)))
+    return rows
+
+
+def _interchanged(b: Array, pivots: Array, inverse: bool) -> Array:
+    """The rows of one matrix, interchanged."""
+    found, steps = b.copy(), range(len(pivots))
+    for k in reversed(steps) if inverse else steps:
+        found[[k, pivots[k] - 1]] = found[[pivots[k] - 1, k]]
+    return found
+
+
+def _oracle_interchange(op: solve.InterchangeRowsOp, b: Array, pivots: Array) -> Array:
+    flag = op.inverse is not None
+    batch = pivots.shape[:-1]
+    return np.array([_interchanged(b[at], pivots[at], flag) for at in np.ndindex(batch)]).reshape(b.shape)
+
+
+def _triangle(np_: Any, op: solve.TriangularSolveOp, a: Any) -> Any:
+    """The matrix that is solved with."""
+    beside = int(op.unit_diagonal is not None)
+    found = np_.tril(a, -beside) if op.lower is not None else np_.triu(a, beside)
+    found = found + np_.eye(a.shape[-1], dtype=a.dtype) if beside else found
+    return found if op.transpose is None else np_.swapaxes(found, -1, -2)
+
+
+def _oracle_triangular(op: solve.TriangularSolveOp, a: Array, b: Array) -> Array:
+    found = _each(np.linalg.solve, _triangle(np, op, widen(a)), widen(b))
+    return np.array(found).reshape(b.shape)
+
+
 def _factors(a: Array) -> tuple[Array, Array]:
     """Of the transpose of one matrix."""
     if not a.size:
@@ -254,16 +305,43 @@ def _jax_lu_solve(op: solve.LuSolveOp, packed: Any, pivots: Any, b: Any) -> Any:
     return over_batch(one, packed.ndim)(packed, pivots, columns).reshape(b.shape)
 
 
-SAMPLES = (*_solve_samples(), *_batched_samples(), *_complex_samples(), *_factor_samples())
+def _jax_interchange(op: solve.InterchangeRowsOp, b: Any, pivots: Any) -> Any:
+    n = pivots.shape[-1]
+
+    def one(b: Any, pivots: Any) -> Any:
+        def step(k: Any, order: Any) -> Any:
+            at = k if op.inverse is None else n - 1 - k
+            return _swapped(order, at, pivots[at] - 1)
+
+        return b[lax.fori_loop(0, n, step, jnp.arange(n))]
+
+    return over_batch(one, pivots.ndim + 1)(b, pivots) if b.size else b
+
+
+def _jax_triangular(op: solve.TriangularSolveOp, a: Any, b: Any) -> Any:
+    if not b.size:
+        return b
+    columns = b.reshape((*a.shape[:-1], -1))
+    return over_batch(jax_eliminate, a.ndim)(_triangle(jnp, op, a), columns).reshape(b.shape)
+
+
+SAMPLES = (
+    *(*_solve_samples(), *_batched_samples(), *_complex_samples()),
+    *(*_factor_samples(), *_triangular_samples()),
+)
 ORACLE = {
     solve.DenseSolveOp: _oracle_solve,
     solve.BatchedDenseSolveOp: _oracle_solve,
     solve.LuOp: _oracle_lu,
     solve.LuSolveOp: _oracle_lu_solve,
+    solve.InterchangeRowsOp: _oracle_interchange,
+    solve.TriangularSolveOp: _oracle_triangular,
 }
 JAX = {
     solve.DenseSolveOp: _jax_solve,
     solve.BatchedDenseSolveOp: _jax_solve,
     solve.LuOp: _jax_lu,
     solve.LuSolveOp: _jax_lu_solve,
+    solve.InterchangeRowsOp: _jax_interchange,
+    solve.TriangularSolveOp: _jax_triangular,
 }

@@ -189,3 +189,27 @@ lir.kernel @k(%a: memref<?x?xf32>, %i: memref<1xi32>, %lo: index, %hi: index) {
   lir.potrf %a[], %i[] : memref<?x?xf32>, memref<1xi32>
   lir.return
 }
+
+// -----
+
+// CHECK: expected b of shape [4, 2], got memref<3x2xf32>
+lir.kernel @k(%a: memref<4x4xf32>, %b: memref<3x2xf32>, %lo: index, %hi: index) {
+  lir.trsm %a[], %b[] : memref<4x4xf32>, memref<3x2xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected a square matrix, got [4, 3]
+lir.kernel @k(%a: memref<4x3xf32>, %b: memref<4x2xf32>, %lo: index, %hi: index) {
+  lir.trsm %a[], %b[] : memref<4x3xf32>, memref<4x2xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected b of shape [4], got memref<3xf32>
+lir.kernel @k(%a: memref<4x4xf32>, %b: memref<3xf32>, %lo: index, %hi: index) {
+  lir.trsv %a[], %b[] : memref<4x4xf32>, memref<3xf32>
+  lir.return
+}

@@ -8,6 +8,7 @@
 // CHECK-NEXT: %u, %s, %vt = mir.svd %a : (tensor<2x3x3xf32>) -> (tensor<2x3x3xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>)
 // CHECK-NEXT: %d = mir.det %a : (tensor<2x3x3xf32>) -> tensor<2xf32>
 // CHECK-NEXT: %c = mir.cofactors %a : tensor<2x3x3xf32>
+// CHECK-NEXT: %e, %f = mir.slogdet %a : (tensor<2x3x3xf32>) -> (tensor<2xf32>, tensor<2xf32>)
 // CHECK-NEXT: func.return
 // CHECK-NEXT: }
 // GENERIC: "mir.cholesky"(%{{.*}})
@@ -18,5 +19,6 @@ func.func @factors(%a: tensor<2x3x3xf32>) {
   %u, %s, %vt = mir.svd %a : (tensor<2x3x3xf32>) -> (tensor<2x3x3xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>)
   %d = mir.det %a : (tensor<2x3x3xf32>) -> tensor<2xf32>
   %c = mir.cofactors %a : tensor<2x3x3xf32>
+  %e, %f = mir.slogdet %a : (tensor<2x3x3xf32>) -> (tensor<2xf32>, tensor<2xf32>)
   func.return
 }

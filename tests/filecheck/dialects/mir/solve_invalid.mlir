@@ -63,3 +63,33 @@
 // CHECK: element type complex<f32> is not supported; expected one of f32, f64
 %0 = "test.op"() : () -> (tensor<3x3xcomplex<f32>>)
 %1, %2 = mir.lu %0 : (tensor<3x3xcomplex<f32>>) -> (tensor<3x3xcomplex<f32>>, tensor<3xi32>)
+
+// -----
+
+// CHECK: expected pivots [..., n] of type i32, got tensor<3xi64>
+%0, %1 = "test.op"() : () -> (tensor<3x2xf32>, tensor<3xi64>)
+%2 = mir.interchange_rows %0, %1 : (tensor<3x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+
+// -----
+
+// CHECK: expected a right-hand side of shape [3] or [3, k], got [4, 2]
+%0, %1 = "test.op"() : () -> (tensor<4x2xf32>, tensor<3xi32>)
+%2 = mir.interchange_rows %0, %1 : (tensor<4x2xf32>, tensor<3xi32>) -> tensor<4x2xf32>
+
+// -----
+
+// CHECK: expected square matrices, got [3, 4]
+%0, %1 = "test.op"() : () -> (tensor<3x4xf32>, tensor<3xf32>)
+%2 = mir.triangular_solve %0, %1 : (tensor<3x4xf32>, tensor<3xf32>) -> tensor<3xf32>
+
+// -----
+
+// CHECK: expected a right-hand side of shape [3] or [3, k], got [4]
+%0, %1 = "test.op"() : () -> (tensor<3x3xf32>, tensor<4xf32>)
+%2 = mir.triangular_solve %0, %1 : (tensor<3x3xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: element type complex<f32> is not supported; expected one of f32, f64
+%0, %1 = "test.op"() : () -> (tensor<3x3xcomplex<f32>>, tensor<3xcomplex<f32>>)
+%2 = mir.triangular_solve %0, %1 : (tensor<3x3xcomplex<f32>>, tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>>

@@ -1,0 +1,142 @@
+"""Triangular solves of many rows and several right-hand sides, block by block: most of the work is that of matmuls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute
+
+from xdsl_rlx.dialects.lir.scalar_builder import INDEX
+from xdsl_rlx.lowering.buffers import Argument
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, rolled, trsm
+from xdsl_rlx.lowering.nests.solve_lanes import chosen_row
+from xdsl_rlx.lowering.nests.work import Work
+
+ROWS = 64
+"""Rows of a block at most: BLAS solves one, a matmul subtracts the others from it. Larger blocks leave less to matmuls,
+which are two to three times as fast; benchmark: `cholesky 500 grad` of breadth.py."""
+
+WIDTH = 256
+"""Right-hand sides that an iteration handles at most: threads share them. Matmuls of fewer are slower."""
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """Which triangle of a matrix is meant, as in `mir.triangular_solve`."""
+
+    lower: bool
+    transpose: bool = False
+    unit_diagonal: bool = False
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """How rows and right-hand sides are cut: blocks of equal extents, of which the last ones may be shorter."""
+
+    n: int
+    columns: int
+
+    @property
+    def count(self) -> int:
+        return -(-self.n // ROWS)
+
+    @property
+    def rows(self) -> int:
+        return -(-self.n // self.count)
+
+    @property
+    def panels(self) -> int:
+        return -(-self.columns // WIDTH)
+
+    @property
+    def width(self) -> int:
+        return -(-self.columns // self.panels)
+
+    def room(self, work: Work, extent: int, cost: int, element: Attribute) -> list[Argument]:
+        """A block of right-hand sides and one of the diagonal, for each piece."""
+        shapes = {"part": (self.rows, self.width), "diagonal": (self.rows, self.rows)}
+        return [work.scratch_per_piece(extent, cost, shape, element, name) for name, shape in shapes.items()]
+
+
+def solve_triangle(work: Work, reads: Sequence[Argument], result: Argument, triangle: Triangle) -> None:
+    """An iteration solves with one matrix for a panel of right-hand sides, in the result's buffer."""
+    batch, n, columns = result.shape
+    if not columns:
+        return
+    blocks = _Blocks(n, columns)
+    panels, width, cost = blocks.panels, blocks.width, n * n * blocks.width
+    room = blocks.room(work, batch * panels, cost, result.buffer.element)
+
+    @work.over(batch * panels, cost, reads, [result, *room])
+    def solve(it: Iteration, a: Array, b: Array, x: Array, part: Array, diagonal: Array) -> None:
+        m, first = it.index // panels, it.index % panels * width
+        last = min(first + width, columns)
+        x[m, :, first:last] = b[m, :, first:last]
+        _solve(a[m], x[m], part[it.piece], diagonal[it.piece], first, last, triangle)
+
+
+def solve_with_factors(work: Work, reads: Sequence[Argument], result: Argument, forwards: bool) -> None:
+    """The same with both triangles of packed factors, and their interchanges; see `lu_solve_nest`."""
+    batch, n, columns = result.shape
+    if not columns:
+        return
+    blocks, lower, upper = _Blocks(n, columns), Triangle(True, forwards), Triangle(False, forwards, True)
+    panels, width, cost = blocks.panels, blocks.width, 2 * n * n * blocks.width
+    room = blocks.room(work, batch * panels, cost, result.buffer.element)
+
+    @work.over(batch * panels, cost, reads, [result, *room])
+    def solve(it: Iteration, a: Array, pivots: Array, b: Array, x: Array, part: Array, diagonal: Array) -> None:
+        m, first = it.index // panels, it.index % panels * width
+        last = min(first + width, columns)
+        x[m, :, first:last] = b[m, :, first:last]
+        if forwards:
+            for k in rolled(range(n)):
+                _interchange(x[m], k, pivots[m, k], first, last)
+        for triangle in (upper, lower) if forwards else (lower, upper):
+            _solve(a[m], x[m], part[it.piece], diagonal[it.piece], first, last, triangle)
+        if not forwards:
+            for k in rolled(reversed(range(n))):
+                _interchange(x[m], k, pivots[m, k], first, last)
+
+
+def _interchange(x: Array, k: Number, pivot: Number, first: Number, last: Number) -> None:
+    n, _ = x.shape
+    other = cast(chosen_row(pivot, n), INDEX)
+    if other != k:
+        for j in range(first, last):
+            x[k, j], x[other, j] = x[other, j], x[k, j]
+
+
+def _solve(a: Array, x: Array, part: Array, diagonal: Array, first: Number, last: Number, triangle: Triangle) -> None:
+    """
+    Columns `first` to `last` of `x := a^-1 x`, in place.
+
+    A block that is shorter than others is solved with rows of the identity behind it, so that all have one shape.
+    """
+    (n, _), (rows, width) = x.shape, part.shape
+    count, goes_down, wide = -(-n // rows), triangle.lower != triangle.transpose, last - first
+    for step in rolled(range(count)):
+        low = (step if goes_down else count - 1 - step) * rows
+        high = min(low + rows, n)
+        many = high - low
+        start, end = (0, low) if goes_down else (high, n)
+        for i in rolled(range(rows)):
+            for j in range(rows):
+                diagonal[i, j] = 0.0
+            diagonal[i, i] = 1.0
+            for j in range(width):
+                part[i, j] = 0.0
+        for i in rolled(range(many)):
+            for j in range(many):
+                diagonal[i, j] = a[low + i, low + j]
+        if step > 0:
+            factor = a[start:end, low:high].T if triangle.transpose else a[low:high, start:end]
+            part[:many, :wide] = factor @ x[start:end, first:last]
+        for i in rolled(range(many)):
+            for j in range(wide):
+                part[i, j] = x[low + i, first + j] - part[i, j]
+        trsm(diagonal, part, lower=triangle.lower, transpose=triangle.transpose, unit_diagonal=triangle.unit_diagonal)
+        for i in rolled(range(many)):
+            for j in range(wide):
+                x[low + i, first + j] = part[i, j]
