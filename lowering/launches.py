@@ -113,7 +113,9 @@ class Launches:
             for home in homes
             for read in reads.values()
         ]
-        self._once(Site([op], [reads], offsets=True, also=over), launches, stem_of_ops([op]), op.location)
+        # rules leave out results that nothing reads
+        used = [result.first_use is not None for result in op.results]
+        self._once(Site([op], [reads], offsets=True, also=[*over, *used]), launches, stem_of_ops([op]), op.location)
 
     def copy(self, source: Buffer, target: Buffer, value: SSAValue, at: LocationAttr | None = None) -> None:
         """

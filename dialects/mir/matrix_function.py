@@ -70,8 +70,35 @@ class PinvOp(MirOp, name="mir.pinv"):
         return (TensorType(element, (*batch, columns, rows)),)
 
 
+class LstsqOp(MirOp, name="mir.lstsq"):
+    """
+    `result = pinv(a) b`, the least `x` of those with the least `|a x - b|`, for each matrix of [..., m, n], f32 or f64.
+
+    `b` is [..., m, k], the result [..., n, k]. Singular values of at most `rcond` times the largest count as 0. The
+    derivative is that of `mir.pinv`.
+    """
+
+    a: Tensor = tensor()
+    b: Tensor = tensor()
+    rcond: Real = real(default=1e-15)
+    result = result_def(AnyTensorConstr)
+
+    def infer_types(self) -> tuple[Attribute]:
+        element = same_element_type(self.a, self.b)
+        check_element(element, (f32, f64))
+        shape, given = shape_of(self.a), shape_of(self.b)
+        if len(shape) < 2:
+            raise VerifyException(f"expected matrices, got a tensor of shape {dims(shape)}")
+        *batch, rows, columns = shape
+        if tuple(given[:-1]) != (*batch, rows):
+            expected = ", ".join([*map(str, (*batch, rows)), "k"])
+            raise VerifyException(f"expected a right-hand side of shape [{expected}], got {dims(given)}")
+        return (TensorType(element, (*batch, columns, given[-1])),)
+
+
 class MatrixFunctionBuilder(BuilderCore):
     """Builder methods of this family."""
 
     matrix_function = method(MatrixFunctionOp)
     pinv = method(PinvOp)
+    lstsq = method(LstsqOp)

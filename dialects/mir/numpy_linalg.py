@@ -303,7 +303,8 @@ def _lstsq(a: Operand, b: Operand, rcond: float | None = None) -> tuple[Value, V
     check_rank("linalg.lstsq", matrix, 2)
     _, s, _ = svd(matrix, full_matrices=False)
     rcond = _epsilon(matrix) if rcond is None else rcond if rcond >= 0 else _epsilon(matrix)
-    found = pinv(matrix, rcond) @ right
+    columns = right.reshape(-1, 1) if right.ndim == 1 else right
+    found = matrix.b.lstsq(matrix, columns, rcond).reshape(matrix.shape[1], *right.shape[1:])
     left = sum_of((right - matrix @ found) ** 2, 0)
     rows, columns = matrix.shape
     left = left.reshape(-1) if rows > columns else matrix.b.full((0,), 0, matrix.dtype)

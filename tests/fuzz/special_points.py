@@ -551,7 +551,7 @@ DECODED_OPS = (
     *("fake_quantize_backward", "fake_quantize_lsq", "fake_quantize_lsq_backward_scale"),
     *("fake_quantize_lsq_backward_x",),
 )
-SPECTRAL_OPS = ("cholesky", "eigh", "lu", "matrix_function", "pinv", "qr", "svd")
+SPECTRAL_OPS = ("cholesky", "eigh", "lu", "lstsq", "matrix_function", "pinv", "qr", "svd")
 CONTROL_OPS = (
     *("batch_elementwise_region", "custom", "custom_fn", "elementwise_region", "fusion", "if", "remat", "scan"),
     *("switch", "transform_region", "while"),

@@ -215,3 +215,17 @@ def test_a_triangle_alone_is_that_beside_its_columns(shape: tuple[int, ...], dty
         return np.linalg.qr(a)[1]
 
     np.testing.assert_array_equal(rlx.compile(triangle)(a), rlx.compile(factors)(a)[1])
+
+
+@pytest.mark.parametrize("n", [5, 60])
+def test_a_factorisation_without_vectors_is_no_kernel_of_one_with_them(n: int):
+    """Equal ops share kernels, but not with one whose results are read when others are not."""
+    a, b = np.random.default_rng(1).standard_normal((2, n, n))
+
+    def program(a: Any, b: Any) -> Any:
+        values = np.linalg.qr(a)[1], np.linalg.svd(a, compute_uv=False), np.linalg.eigvalsh(a + a.T)
+        return *values, *np.linalg.qr(b), *np.linalg.svd(b), *np.linalg.eigh(b + b.T)
+
+    for ours, exact in zip(rlx.compile(program)(a, b), program(a, b), strict=True):
+        # signs are chosen
+        np.testing.assert_allclose(abs(ours), abs(exact), rtol=1e-7, atol=1e-9)

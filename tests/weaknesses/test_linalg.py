@@ -157,7 +157,7 @@ def test_the_log_determinant_has_second_derivatives(n: int):
         return rlx.grad(lambda a: np.linalg.slogdet(a)[1])(a)
 
     turned = np.linalg.inv(a).T
-    _, found = rlx.compile(lambda a, t: rlx.jvp(slope, (a,), (t,)))(a, t)
+    _, found = rlx.compile(lambda a, t: rlx.jvp(slope)((a,), (t,)))(a, t)
     np.testing.assert_allclose(found, -turned @ t.T @ turned, rtol=1e-8, atol=1e-10)
 
 
@@ -188,3 +188,27 @@ def test_a_factor_that_is_one_number_throughout_is_read_from_memory():
 
     for found, expected in zip(rlx.compile(program)(x, y), program(x, y), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("shape", "columns"), [((6, 3), ()), ((5, 5), (2,)), ((3, 6), ()), ((60, 50), (7,)), ((9, 1), ())]
+)
+def test_least_squares_of_any_rank(shape: tuple[int, int], columns: tuple[int, ...]):
+    """Full, ill-conditioned but of full rank, with columns twice, zero, not finite: as singular values say."""
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal(shape), rng.standard_normal((shape[0], *columns))
+    run = rlx.compile(lambda a, b: np.linalg.lstsq(a, b, rcond=None))
+    n = shape[1]
+    matrices = {
+        "full": a,
+        "ill-conditioned": a * 10.0 ** -np.linspace(0, 11, n),
+        "twice": a[:, np.arange(n) // 2],
+        "zero": 0 * a,
+    }
+    for name, matrix in matrices.items():
+        found, exact = run(matrix, b), np.linalg.lstsq(matrix, b, rcond=None)
+        assert found[2] == exact[2], name
+        size = np.abs(exact[0]).max()
+        np.testing.assert_allclose(found[0], exact[0], rtol=1e-9, atol=1e-9 * size, err_msg=name)
+    a[0, 0] = np.nan
+    assert np.isnan(run(a, b)[0]).all()

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.bodies import clear
 from xdsl_rlx.dialects.mir.control import YieldOp
-from xdsl_rlx.dialects.mir.matrix_function import MatrixFunctionOp, PinvOp
+from xdsl_rlx.dialects.mir.matrix_function import LstsqOp, MatrixFunctionOp, PinvOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.shapes import shape_of
@@ -230,8 +230,66 @@ def pinv_vjp(op: PinvOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
 
 @JVP.rule(PinvOp)
 def pinv_jvp(op: PinvOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
+    return [_pinv_tangent(op, b, t)]
+
+
+def _pinv_tangent(op: PinvOp, b: MirBuilder, t: Value) -> Value:
     """`dP = -P da P + P P^T da^T (1 - a P) + (1 - P a) da^T P^T P`, with `P` the result."""
     a, p = b.value(op.operand), b.value(op.result)
     turned, flipped = transposed(b, p), transposed(b, t)
     over, under = flipped - (flipped @ a) @ p, flipped - p @ (a @ flipped)
-    return [p @ (turned @ over - t @ p) + (under @ turned) @ p]
+    return p @ (turned @ over - t @ p) + (under @ turned) @ p
+
+
+leading(LstsqOp)
+
+
+@decompose(LstsqOp)
+def lstsq_decompose(op: LstsqOp, b: MirBuilder) -> Sequence[Value]:
+    """
+    By a QR factorisation where it proves that the rank is full, else by `mir.pinv`, in a branch.
+
+    All singular values count if the condition number is less than `1 / rcond`, and `|R| |R^-1|` in the Frobenius norm
+    is at least that number. The triangle of `[a, b]` has `R` and, behind it, `Q^T b`.
+    """
+    a, given = b.value(op.a), b.value(op.b)
+    (rows, n), k, rcond = a.shape[-2:], given.shape[-1], op.rcond.value.data
+    if rows < n or not n or not k:
+        return [b.pinv(a, rcond) @ given]
+    if rows >= n + k:
+        _, whole = b.qr(b.concat([a, given], -1))
+        r, right = whole[..., :n, :n], whole[..., :n, n:]
+    else:
+        q, r = b.qr(a)
+        right = transposed(b, q) @ given
+    identity = b.expand(b.eye(n, dtype=a.dtype), r.shape)
+    solved = b.triangular_solve(r, b.concat([identity, right], -1), False)
+    condition = b.sqrt(_squares(b, r)) * b.sqrt(_squares(b, solved[..., :n]))
+    largest = b.reduce_max(condition, tuple(range(a.rank - 2))) if a.rank > 2 else condition
+    return [b.cond(largest * rcond < 1, lambda: solved[..., n:], lambda: b.pinv(a, rcond) @ given)]
+
+
+def _squares(b: MirBuilder, x: Value) -> Value:
+    """The sum of the squares of each matrix."""
+    return b.reduce_sum(x * x, (-2, -1))
+
+
+@VJP.rule(LstsqOp)
+def lstsq_vjp(op: LstsqOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    """`db = P^T g`, and `da` what `g b^T` gives for the pseudo-inverse `P`."""
+    inverse = PinvOp(op.a, op.rcond.value.data)
+    b.builder.insert(inverse)
+    (da,) = pinv_vjp(inverse, b, g @ transposed(b, b.value(op.b)))
+    return [da, transposed(b, b.value(inverse.result)) @ g]
+
+
+@JVP.rule(LstsqOp)
+def lstsq_jvp(op: LstsqOp, b: MirBuilder, t_a: Value | None, t_b: Value | None) -> Sequence[Value | None]:
+    """`dx = dP b + P db`."""
+    inverse = PinvOp(op.a, op.rcond.value.data)
+    b.builder.insert(inverse)
+    total = None if t_b is None else b.value(inverse.result) @ t_b
+    if t_a is not None:
+        found = _pinv_tangent(inverse, b, t_a) @ b.value(op.b)
+        total = found if total is None else total + found
+    return [total]

@@ -138,3 +138,38 @@ func.func @pinv(%x: tensor<4x3xf32>, %y: tensor<3x4xf32>, %g: tensor<3x4xf32>) -
   }
   func.return %dx : tensor<4x3xf32>
 }
+
+// -----
+
+// Both cotangents by the pseudo-inverse.
+// CHECK-LABEL: func.func @lstsq(%x: tensor<4x3xf32>, %r: tensor<4x2xf32>, %y: tensor<3x2xf32>, %g: tensor<3x2xf32>) -> (tensor<4x3xf32>, tensor<4x2xf32>) {
+// CHECK-NEXT: %0 = mir.pinv %x rcond 1.000000e-15 : (tensor<4x3xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %1 = mir.transpose %r perm [1, 0] : (tensor<4x2xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: %2 = mir.matmul %g, %1 : (tensor<3x2xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %3 = mir.transpose %0 perm [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %4 = mir.transpose %2 perm [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %5 = mir.matmul %0, %4 : (tensor<3x4xf32>, tensor<4x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %6 = mir.matmul %x, %5 : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %7 = mir.sub %4, %6 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %8 = mir.matmul %4, %0 : (tensor<4x3xf32>, tensor<3x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: %9 = mir.matmul %8, %x : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %10 = mir.sub %4, %9 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %11 = mir.matmul %7, %0 : (tensor<4x3xf32>, tensor<3x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: %12 = mir.matmul %3, %2 : (tensor<4x3xf32>, tensor<3x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: %13 = mir.sub %11, %12 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: %14 = mir.matmul %13, %3 : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %15 = mir.matmul %0, %10 : (tensor<3x4xf32>, tensor<4x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %16 = mir.matmul %3, %15 : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %dx = mir.add %14, %16 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %17 = mir.transpose %0 perm [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %dr = mir.matmul %17, %g : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT: func.return %dx, %dr : tensor<4x3xf32>, tensor<4x2xf32>
+// CHECK-NEXT: }
+func.func @lstsq(%x: tensor<4x3xf32>, %r: tensor<4x2xf32>, %y: tensor<3x2xf32>, %g: tensor<3x2xf32>) -> (tensor<4x3xf32>, tensor<4x2xf32>) {
+  %dx, %dr = mir.vjp primals(%x, %r : tensor<4x3xf32>, tensor<4x2xf32>) outputs(%y : tensor<3x2xf32>) cotangents(%g : tensor<3x2xf32>) of [0] wrt [0, 1] -> tensor<4x3xf32>, tensor<4x2xf32> {
+  ^bb0(%a: tensor<4x3xf32>, %b: tensor<4x2xf32>):
+    %0 = mir.lstsq %a, %b rcond 1.000000e-15 : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+    mir.yield %0 : tensor<3x2xf32>
+  }
+  func.return %dx, %dr : tensor<4x3xf32>, tensor<4x2xf32>
+}

@@ -70,16 +70,37 @@ def _pinv_samples() -> list[Sample]:
     return rows
 
 
+def _lstsq_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    for suffix, shape, k in (
+        *(("", (4, 3), 1), ("-square", (3, 3), 2), ("-wide", (2, 4), 2), ("-batch", (2, 5, 3), 2), ("-one", (1, 1), 1)),
+        *(("-many", (4, 3), 5), ("-lapack", (60, 50), 2)),
+    ):
+        operands = Operand(shape, of_full_rank), Operand((*shape[:-1], k))
+        row = Sample(
+            f"lstsq{suffix}",
+            matrix_function.LstsqOp,
+            method("lstsq"),
+            operands,
+            differentiable=(0, 1),
+            tol=512,
+        )
+        rows.append(row)
+    return rows
+
+
 def _function(np_: Any, left: Any, right: Any, images: Any) -> Any:
     return (left * images[..., None, :]) @ np_.swapaxes(right, -1, -2)
 
 
-SAMPLES = (*_function_samples(), *_pinv_samples())
+SAMPLES = (*_function_samples(), *_pinv_samples(), *_lstsq_samples())
 ORACLE = {
     matrix_function.MatrixFunctionOp: lambda op, a, w, u, v, f: _function(np, widen(u), widen(v), widen(f)),
     matrix_function.PinvOp: lambda op, a: np.linalg.pinv(widen(a), rcond=op.rcond.value.data),
+    matrix_function.LstsqOp: lambda op, a, b: np.linalg.pinv(widen(a), rcond=op.rcond.value.data) @ widen(b),
 }
 JAX = {
     matrix_function.MatrixFunctionOp: lambda op, a, w, u, v, f: _function(jnp, u, v, f),
     matrix_function.PinvOp: lambda op, a: jnp.linalg.pinv(a, rcond=op.rcond.value.data),
+    matrix_function.LstsqOp: lambda op, a, b: jnp.linalg.pinv(a, rcond=op.rcond.value.data) @ b,
 }
