@@ -210,6 +210,30 @@ class TopkOp(MirOp, name="mir.topk"):
         return (TensorType(i64, (*shape[:-1], k)),)
 
 
+class SortOp(MirOp, name="mir.sort"):
+    """
+    Each row `operand[.., :]` in ascending order, or descending: its values at `mir.topk` of its length.
+
+    NaN is larger than every number. -0.0 and 0.0 are equal; of equal numbers, which one is where is not specified.
+    Floats and integers.
+    """
+
+    T: ClassVar = VarConstraint("T", base(TensorType))
+
+    operand: Tensor = tensor(T, alias="x")
+    descending: Flag = flag(default=False)
+    result = result_def(T)
+
+    traits = traits_def(HasKernel())
+    assembly_format = "$operand (`descending` $descending^)? attr-dict `:` type($result)"
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.operand), (*FLOATS, *INTS))
+        if not shape_of(self.operand):
+            raise VerifyException("expected rows to sort, got a tensor of rank 0")
+        return (self.operand.type,)
+
+
 class BisectOp(MirOp, name="mir.bisect"):
     """
     `result[.., k]`: how many numbers of the ascending row `table[.., :]` are at most `x[.., k]`, or less with `left`.

@@ -44,7 +44,11 @@ class SortingBuilder(BuilderCore):
     def sort(self, x: Operand, axis: int | None = -1) -> Value:
         """Sort along `axis` in ascending order, NaN last; differentiable. With `axis=None`, sort the flattened `x`."""
         value, axis = self._row_or_axis(x, axis)
-        return self._this.take_along_axis(value, self.argsort(value, axis), axis)
+        m, rows = self._this, self._this.moveaxis(self._comparable(value), axis, -1)
+        # `mir-raise-composites` makes a `mir.sort` of it, unless the positions are read too, as by the derivative
+        last = rows.rank - 1
+        found = m.gather(rows, m.topk(rows, rows.shape[-1], smallest=True), last, last)
+        return m.moveaxis(m.cast(found, element_of(value.ssa)), -1, axis)
 
     def argmax(self, x: Operand, axis: int | None = None, keepdims: bool = False) -> Value:
         """

@@ -12,9 +12,12 @@ from xdsl_rlx.dialects.mir.index import (
     ScatterAddOp,
     ScatterMaxOp,
     ScatterOp,
+    SortOp,
     TopkOp,
 )
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason
 from xdsl_rlx.transforms.rules.rows import decompose, leading, lift, linear, move_axis, zero
 from xdsl_rlx.transforms.rules.rule_table import INERT, JVP, NARROW, VJP, VMAP, Cotangent
 
@@ -129,6 +132,37 @@ def gather_backward_decompose(op: GatherBackwardOp, b: MirBuilder) -> Sequence[V
 
 zero(TopkOp, "positions are integers")
 leading(TopkOp)
+leading(SortOp)
+
+
+@decompose(SortOp)
+def sort_decompose(op: SortOp, b: MirBuilder) -> Sequence[Value]:
+    x = b.value(op.operand)
+    last = x.rank - 1
+    if not x.shape[last]:
+        return [x]
+    return [b.gather(x, b.topk(x, x.shape[last], smallest=op.descending is None), last, last)]
+
+
+@RAISE.rule(SortOp, GatherOp, among=(TopkOp,))
+def sort_raise(op: GatherOp) -> Raised | Missed | None:
+    """Values at the positions of all of them in order."""
+    topk, table = op.indices.owner, op.table
+    last = len(shape_of(table)) - 1
+    if (
+        not isinstance(topk, TopkOp)
+        or topk.operand != table
+        or (op.axis_index, op.batch_dims.value.data) != (last, last)
+    ):
+        return None
+    if topk.k.value.data != shape_of(table)[last]:
+        return None
+    if not topk.result.has_one_use():
+        return Missed(Reason.MULTI_CONSUMER, "the positions are read too")
+    descending = topk.smallest is None
+    return Raised((table,), lambda b: b.op(SortOp, table, descending))
+
+
 zero(BisectOp, "it counts")
 leading(BisectOp)
 

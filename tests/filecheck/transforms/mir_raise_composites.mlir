@@ -674,3 +674,34 @@ func.func @square_of_the_mean_less_moment(%x: tensor<4x6xf32> {mir.name = "x", m
   %y = mir.mul %c, %r : (tensor<4x6xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>
   func.return %y : tensor<4x6xf32>
 }
+
+// -----
+
+// Numbers at their positions in order are a sort, along the last axis.
+// CHECK-LABEL: func.func @sorted(
+// CHECK-NEXT: %y = mir.sort %x : tensor<4x6xf32>
+// CHECK-NEXT: %z = mir.sort %x descending : tensor<4x6xf32>
+// CHECK-NEXT: func.return %y, %z
+func.func @sorted(%x: tensor<4x6xf32> {mir.name = "x", mir.kind = "input"}) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
+  %p = mir.topk %x k 6 smallest : (tensor<4x6xf32>) -> tensor<4x6xi64>
+  %y = mir.gather %x, %p axis 1 batch_dims 1 : (tensor<4x6xf32>, tensor<4x6xi64>) -> tensor<4x6xf32>
+  %q = mir.topk %x k 6 : (tensor<4x6xf32>) -> tensor<4x6xi64>
+  %z = mir.gather %x, %q axis 1 batch_dims 1 : (tensor<4x6xf32>, tensor<4x6xi64>) -> tensor<4x6xf32>
+  func.return %y, %z : tensor<4x6xf32>, tensor<4x6xf32>
+}
+
+// -----
+
+// Not where the positions are read too, as by a derivative, nor for some of the numbers or those of another tensor.
+// CHECK-LABEL: func.func @not_only_sorted(
+// CHECK-NOT: mir.sort
+// CHECK: func.return
+func.func @not_only_sorted(%x: tensor<4x6xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<4x6xf32> {mir.name = "w", mir.kind = "input"}) -> (tensor<4x6xf32>, tensor<4x6xi64>, tensor<4x5xf32>, tensor<4x6xf32>) {
+  %p = mir.topk %x k 6 smallest : (tensor<4x6xf32>) -> tensor<4x6xi64>
+  %y = mir.gather %x, %p axis 1 batch_dims 1 : (tensor<4x6xf32>, tensor<4x6xi64>) -> tensor<4x6xf32>
+  %q = mir.topk %x k 5 : (tensor<4x6xf32>) -> tensor<4x5xi64>
+  %z = mir.gather %x, %q axis 1 batch_dims 1 : (tensor<4x6xf32>, tensor<4x5xi64>) -> tensor<4x5xf32>
+  %r = mir.topk %x k 6 : (tensor<4x6xf32>) -> tensor<4x6xi64>
+  %v = mir.gather %w, %r axis 1 batch_dims 1 : (tensor<4x6xf32>, tensor<4x6xi64>) -> tensor<4x6xf32>
+  func.return %y, %p, %z, %v : tensor<4x6xf32>, tensor<4x6xi64>, tensor<4x5xf32>, tensor<4x6xf32>
+}

@@ -145,6 +145,26 @@ def _topk_samples() -> list[Sample]:
     return [*rows, pick]
 
 
+def _sort_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    hard = values(np.nan, 1, -np.inf, 0.5, 0.0, np.inf, 1, np.nan, -1, np.inf, -1e-30, 2)
+    for suffix, shape, sampler in (
+        *(("", (3, 7), apart()), ("-ties", (19, 9), integers(-2, 3)), ("-hard", (2, 12), hard)),
+        *(("-block", (2, 3, 8), apart()), ("-row", (300,), integers(-100, 100)), ("-single", (2, 1), apart())),
+        *(("-empty", (0, 3), apart()), ("-none", (2, 0), apart())),
+    ):
+        for descending in (False, True):
+            build = lambda m, x, flag=descending: m.op(index.SortOp, x.ssa, flag)  # noqa: E731
+            name = f"sort{suffix}{'-descending' if descending else ''}"
+            rows.append(Sample(name, index.SortOp, build, (Operand(shape, sampler),), exact=True))
+    build = lambda m, x: m.op(index.SortOp, x.ssa)  # noqa: E731
+    narrow = (Operand((3, 9), integers(-4, 4)),)
+    rows.append(Sample("sort-narrow", index.SortOp, build, narrow, ("f16", "bf16", "i32", "i64", "i8"), exact=True))
+    apart_ = (Operand((2, 4, 6), apart()),)
+    rows.append(Sample("sort-slope", index.SortOp, build, apart_, differentiable=(0,), exact=True))
+    return rows
+
+
 def _bisect_samples() -> list[Sample]:
     rows: list[Sample] = []
     ends = values(-np.inf, -0.0, 0.0, 0.5, 3.0, np.inf, np.nan, np.nan)
@@ -275,6 +295,15 @@ def _oracle_topk(op: index.TopkOp, x: Array) -> Array:
     return order[..., : op.k.value.data]
 
 
+def _oracle_sort(op: index.SortOp, x: Array) -> Array:
+    found = np.sort(widen(x) if x.dtype.kind not in "iu" else x.astype(np.int64), axis=-1)
+    return found if op.descending is None else found[..., ::-1]
+
+
+def _jax_sort(op: index.SortOp, x: Any) -> Any:
+    return jnp.sort(x) if op.descending is None else jnp.flip(jnp.sort(x), -1)
+
+
 def _jax_topk(op: index.TopkOp, x: Any) -> Any:
     k = op.k.value.data
     return lax.top_k(x, k)[1].astype(jnp.int64) if op.smallest is None else jnp.argsort(x, stable=True)[..., :k]
@@ -304,6 +333,7 @@ SAMPLES = (
     *_extreme_samples(),
     *_backward_samples(),
     *_topk_samples(),
+    *_sort_samples(),
     *_bisect_samples(),
     *_cumsum_samples(),
 )
@@ -313,6 +343,7 @@ ORACLE = {
     index.ScatterMaxOp: _oracle_scatter_max,
     index.GatherBackwardOp: _oracle_scatter_add,
     index.TopkOp: _oracle_topk,
+    index.SortOp: _oracle_sort,
     index.BisectOp: _oracle_bisect,
     index.CumsumOp: _oracle_cumsum,
     index.CumsumBackwardOp: _oracle_cumsum_backward,
@@ -323,6 +354,7 @@ JAX = {
     index.ScatterMaxOp: _jax_scatter_max,
     index.GatherBackwardOp: _jax_scatter_add,
     index.TopkOp: _jax_topk,
+    index.SortOp: _jax_sort,
     index.CumsumOp: lambda op, x: _running(jnp, x, op.axis_index, op.is_exclusive, op.is_reverse),
     index.CumsumBackwardOp: lambda op, x: _running(jnp, x, op.axis_index, op.is_exclusive, not op.is_reverse),
 }

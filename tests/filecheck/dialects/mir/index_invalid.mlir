@@ -18,6 +18,18 @@
 
 // -----
 
+// CHECK: expected rows to sort, got a tensor of rank 0
+%0 = "test.op"() : () -> (tensor<f32>)
+%1 = mir.sort %0 : tensor<f32>
+
+// -----
+
+// CHECK: element type i1 is not supported; expected one of
+%0 = "test.op"() : () -> (tensor<2x3xi1>)
+%1 = mir.sort %0 : tensor<2x3xi1>
+
+// -----
+
 // CHECK: expected result of type tensor<2x2xi64>, got tensor<2x2xi32>
 %0 = "test.op"() : () -> (tensor<2x3xf32>)
 %1 = mir.topk %0 k 2 : (tensor<2x3xf32>) -> tensor<2x2xi32>

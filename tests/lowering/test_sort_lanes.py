@@ -1,0 +1,122 @@
+"""Sorts of values alone: networks over rows side by side, and passes by digits, of all types and of many sizes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from as_python import run_as_python
+from ml_dtypes import bfloat16
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.mir.index import SortOp, TopkOp
+from xdsl_rlx.lowering.groups import group_launches
+from xdsl_rlx.lowering.pipelines import fusion_passes
+from xdsl_rlx.passes import run_passes
+
+DTYPES = ["float32", "float64", "float16", bfloat16, "int8", "uint8", "int16", "int32", "uint32", "int64"]
+
+
+def numbers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> np.ndarray:
+    """Numbers of the whole range of a type, some of them twice; of floats, all that are special."""
+    rng, kind = np.random.default_rng(seed), np.dtype(dtype)
+    if kind.kind in "iu":
+        ends = np.iinfo(kind)
+        found = rng.integers(ends.min, ends.max, shape, kind, endpoint=True)
+        found.reshape(-1)[::7] = ends.min
+        return found
+    found = (rng.standard_normal(shape) * 10.0 ** rng.integers(-3, 4, shape)).astype(kind)
+    special = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, 1.0]
+    places = rng.integers(0, max(found.size, 1), min(found.size, 8))
+    found.reshape(-1)[places] = special[: len(places)]
+    return found
+
+
+def ordered(x: np.ndarray) -> np.ndarray:
+    """Rows in order, by NumPy."""
+    return np.sort(x.astype(np.float32), axis=-1).astype(x.dtype) if x.dtype == bfloat16 else np.sort(x, axis=-1)
+
+
+def check(found: np.ndarray, exact: np.ndarray) -> None:
+    assert found.dtype == exact.dtype
+    wide = np.float32 if found.dtype == bfloat16 else found.dtype
+    np.testing.assert_array_equal(found.astype(wide), exact.astype(wide))
+
+
+def sort(x: Any) -> Any:
+    return np.sort(x, axis=-1)
+
+
+@pytest.mark.parametrize("extent", range(131))
+def test_rows_of_every_length(extent: int):
+    """Fewer rows than a vector has lanes, as many, and some more."""
+    run = rlx.compile(sort, threads=1)
+    dtype = DTYPES[extent % len(DTYPES)]
+    for rows in (1, 16, 21) if extent % 10 < 2 else (21,):
+        x = numbers((rows, extent), dtype, extent)
+        check(run(x), ordered(x))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(33, 64), (1, 700), (40, 300), (9, 129)])
+def test_rows_of_every_type(dtype: Any, shape: tuple[int, int]):
+    x = numbers(shape, dtype)
+    check(rlx.compile(sort, threads=1)(x), ordered(x))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint32"])
+def test_descending_rows(dtype: str):
+    """All values of `topk`: NaN is first, as the largest."""
+    x = numbers((19, 37), dtype)
+    run = rlx.compile(lambda x: rlx.topk_values(x, 37), threads=1)
+    np.testing.assert_array_equal(run(x), ordered(x)[:, ::-1])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, None])
+def test_other_axes_and_truth_values(axis: int | None):
+    x = numbers((5, 6, 7), "float32")
+
+    def program(x: Any) -> Any:
+        return np.sort(x, axis=axis), np.sort(x > 0, axis=axis)
+
+    for ours, exact in zip(rlx.compile(program)(x), program(x), strict=True):
+        np.testing.assert_array_equal(ours, exact)
+
+
+def test_zeros_of_both_signs_stay():
+    x = np.array([[0.0, -0.0, 1.0, -0.0, -1.0, 0.0]] * 3)
+    found = rlx.compile(sort)(x)
+    assert (np.signbit(found[:, 1:5]).sum(1) == 2).all() and not found[:, 1:5].any()
+
+
+@pytest.mark.parametrize(("rows", "extent"), [(40, 20), (2, 300)])
+def test_chunks_give_the_same(monkeypatch: pytest.MonkeyPatch, rows: int, extent: int):
+    monkeypatch.setattr(group_launches, "PARALLEL_FROM", 1)
+    monkeypatch.setenv("XDSL_RLX_CHECK", "1")
+    x = numbers((rows, extent), "float32")
+    np.testing.assert_array_equal(rlx.compile(sort, threads=2)(x), ordered(x))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "i64"])
+@pytest.mark.parametrize(("rows", "extent"), [(17, 21), (1, 400)])
+def test_the_functions_say_the_same_as_python(rows: int, extent: int, dtype: str):
+    x = numbers((rows, extent), "float32" if dtype == "f32" else "int64")
+    g = rlx.Graph("sorted")
+    g.set_outputs([g.op(SortOp, g.input("x", x.shape, dtype).ssa)])
+    (found,) = run_as_python(g, x)
+    np.testing.assert_array_equal(found, ordered(x))
+
+
+def test_a_gradient_has_positions():
+    """It sorts once, by positions; the value alone has none."""
+    x = numbers((3, 8), "float64")
+    kinds = [type(op) for op in _fused(lambda x: (np.sort(x) ** 2).sum(), x)]
+    assert SortOp in kinds and TopkOp not in kinds
+    weights = np.arange(8.0)
+    slope = rlx.compile(rlx.grad(lambda x: (np.sort(x) * weights).sum()))
+    y = np.random.default_rng(2).standard_normal((3, 8))
+    np.testing.assert_array_equal(slope(y), weights[np.argsort(np.argsort(y))])
+
+
+def _fused(function: Any, *arrays: np.ndarray) -> list[Any]:
+    graph = rlx.trace(function, *arrays)
+    return list(run_passes(graph, fusion_passes(graph.module)).module.walk())
