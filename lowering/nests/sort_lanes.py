@@ -190,13 +190,13 @@ def _by_network(work: Work, operand: Argument, result: Argument, keys: Keys, eac
     padded, whole = -(-extent // first) * first, 1 << (extent - 1).bit_length()
     blocks, initial = -(-rows // size), _sorting_pairs(first)
     merges = tuple(step for power in range(first.bit_length(), whole.bit_length()) for step in _passes(1 << power))
-    block = work.scratch_per_piece(blocks, each, (whole * size,), keys.type, "block")
-    between = work.scratch_per_piece(blocks, each, (extent * size,), keys.type, "between")
+    shapes = {"block": (whole, size), "flat": (padded * size,), "between": (extent * size,)}
+    room = [work.scratch_per_piece(blocks, each, shape, keys.type, name) for name, shape in shapes.items()]
     groups = size // MERGED
 
-    @work.over(blocks, each, [operand], [result, block, between])
-    def sort(it: Iteration, x: Array, y: Array, block: Array, between: Array) -> None:
-        line, part = block[it.piece], between[it.piece]
+    @work.over(blocks, each, [operand], [result, *room])
+    def sort(it: Iteration, x: Array, y: Array, block: Array, flat: Array, between: Array) -> None:
+        v, line, part = block[it.piece], flat[it.piece], between[it.piece]
         row = tuple(min(it.index * size + lane, rows - 1) for lane in tuple(range(size)))
         # two loops, of which each merges a few lines into one: LLVM has good shuffles for as many
         for group in tuple(range(groups)):
@@ -206,16 +206,22 @@ def _by_network(work: Work, operand: Argument, result: Argument, keys: Keys, eac
         for e in rolled(range(extent * MERGED)):
             for group in tuple(range(groups)):
                 line[e * groups + group] = part[group * extent * MERGED + e]
-        for e in rolled(range(extent, whole)):
+        for e in rolled(range(extent, padded)):
             for lane in lanes(range(size)):
                 line[e * size + lane] = keys.most
+        for e in rolled(range(padded, whole)):
+            for lane in lanes(range(size)):
+                v[e, lane] = keys.most
         for begin in rolled(range(0, padded, first)):
             for lane in lanes(range(size)):
                 found = _exchanged(tuple(line[(begin + at) * size + lane] for at in tuple(range(first))), initial)
                 for at in tuple(range(first)):
-                    line[(begin + at) * size + lane] = found[at]
+                    v[begin + at, lane] = found[at]
         for step in merges:
-            _merge(line, size, step, padded)
+            _merge(v, step, padded)
+        for e in rolled(range(extent)):
+            for lane in lanes(range(size)):
+                line[e * size + lane] = v[e, lane]
         for e in rolled(range(extent * MERGED)):
             for group in tuple(range(groups)):
                 part[group * extent * MERGED + e] = line[e * groups + group]
@@ -225,17 +231,17 @@ def _by_network(work: Work, operand: Argument, result: Argument, keys: Keys, eac
                     y[row[group + number * groups], e] = keys.number(part[(group * extent + e) * MERGED + number])
 
 
-def _merge(line: Array, size: int, step: _Pass, padded: int) -> None:
+def _merge(v: Array, step: _Pass, padded: int) -> None:
     """One pass over the elements of all rows; blocks behind the last one are of largest keys."""
+    _, size = v.shape
     for begin in rolled(range(0, padded, step.blocks)):
         for start in rolled(range(step.apart)):
             for lane in lanes(range(size)):
                 found = _exchanged(
-                    tuple(line[(begin + step.place(start, at)) * size + lane] for at in tuple(range(step.width))),
-                    step.pairs,
+                    tuple(v[begin + step.place(start, at), lane] for at in tuple(range(step.width))), step.pairs
                 )
                 for at in tuple(range(step.width)):
-                    line[(begin + step.place(start, at)) * size + lane] = found[at]
+                    v[begin + step.place(start, at), lane] = found[at]
 
 
 def _by_digits(work: Work, operand: Argument, result: Argument, keys: Keys, digits: int, each: int) -> None:

@@ -900,7 +900,7 @@ TILES = (
     _fault(
         "a vector reads what the lanes before have not written yet",
         "lowering/numba/emit/llvm_lanes.py",
-        "return all(len(set(self.accessed[buffer])) == 1 for buffer in self.stored)",
+        "return all(self._has_own(buffer) for buffer in self.stored)",
         "return True",
         "tests/lowering/numba/test_llvm_lanes.py",
     ),

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import Any, NamedTuple, cast
 
 from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, bf16, f32, i1, i8, i32
+from xdsl.dialects.builtin import IntegerAttr, bf16, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
@@ -24,15 +24,8 @@ VECTOR = 64
 """Bytes of a vector at most; on processors with shorter ones, LLVM cuts it up."""
 
 _ARITHMETIC = (
-    arith.AddfOp,
-    arith.SubfOp,
-    arith.MulfOp,
-    arith.DivfOp,
-    arith.NegfOp,
-    math.FmaOp,
-    arith.AddiOp,
-    arith.MuliOp,
-    arith.XOrIOp,
+    *(arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp, math.FmaOp),
+    *(arith.AddiOp, arith.MuliOp, arith.XOrIOp, arith.MinSIOp, arith.MaxSIOp),
 )
 
 
@@ -132,9 +125,12 @@ class LaneLoop:
             return LaneStep(Role.SEVERAL, op, result, result, tuple(op.operands), "")
         element = result.type
         places = [f"{{{number}}}" for number in range(len(op.operands))]
-        suffix, type_ = f"v{length}f{8 * element_bytes(element)}", vector_type(length, element)
+        kind = "f" if is_float(element) else "i"
+        suffix, type_ = f"v{length}{kind}{8 * element_bytes(element)}", vector_type(length, element)
         # arithmetic is one instruction
         text = llvm_text(op, places, type_, suffix, str, type_)
+        # the name of a function for integers has their type as a suffix
+        text = text.replace(f".{type_}(", f".{suffix}(")
         return LaneStep(Role.ARITHMETIC, op, result, result, tuple(op.operands), text)
 
     def _kind(self, value: SSAValue) -> _Kind:
@@ -148,7 +144,14 @@ class LaneLoop:
                 return False
             self.kinds.update(dict.fromkeys(op.results, kind))
         # what a lane reads of a buffer that is written is what this lane writes
-        return all(len(set(self.accessed[buffer])) == 1 for buffer in self.stored)
+        return all(self._has_own(buffer) for buffer in self.stored)
+
+    def _has_own(self, buffer: SSAValue) -> bool:
+        """Whether no lane touches what another one does: all accesses are one, or in the lane's column of a matrix."""
+        places = set(self.accessed[buffer])
+        columns = {place[-1] for place in places}
+        inside = self.first >= 0 and self.first + self.count <= memref_of(buffer).get_shape()[-1]
+        return len(places) == 1 or (columns == {self.loop.body.block.args[0]} and inside)
 
     def _kind_of(self, op: Operation) -> _Kind | None:
         if isinstance(op, memref.LoadOp):
@@ -178,7 +181,7 @@ class LaneLoop:
     def _access(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> _Kind | None:
         type_ = memref_of(buffer)
         self.accessed.setdefault(buffer, []).append(tuple(indices))
-        if not isinstance(type_.element_type, Float32Type | Float64Type) and type_.element_type not in (bf16, i8, i32):
+        if type_.element_type not in (f32, f64, bf16, i8, i32, i64):
             return None
         moving = [axis for axis, index in enumerate(indices) if self._kind(index) is not _Kind.SAME]
         if not moving:

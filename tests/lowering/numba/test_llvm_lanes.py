@@ -84,12 +84,21 @@ CHOICE = f"""
     %here = arith.cmpi eq, %i, %c1 : index
     %s = arith.select %here, %half, %a : f32
     memref.store %s, %o[%i, %j] : {LINE}"""
+OWN_COLUMN = f"""
+    %a = memref.load %o[%i, %j] : {LINE}
+    %b = memref.load %x[%i, %j] : {LINE}
+    %s = arith.addf %a, %b : f32
+    memref.store %s, %o[%c1, %j] : {LINE}
+    %d = memref.load %o[%c1, %j] : {LINE}
+    %m = arith.mulf %d, %half : f32
+    memref.store %m, %o[%i, %j] : {LINE}"""
 FOUND = {
     "arithmetic": (AXPY, 0, LENGTH),
     "shifted": (SHIFTED, 1, 38),
     "one": (AXPY, 5, 6),
     "same": (BROADCAST, 3, 26),
     "one condition": (CHOICE, 0, 37),
+    "several elements of its own column": (OWN_COLUMN, 2, 37),
 }
 
 STAY = {
