@@ -59,7 +59,7 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-options.threads :])
     with tempfile.TemporaryDirectory() as cache:
-        os.environ["XDSL_RLX_CACHE"] = cache
+        os.environ["XDSL_RLX_CACHE_DIR"] = cache
         from breadth_arrays import elementwise, indices, layouts, products, reductions, sorting
         from breadth_case import torch
         from breadth_layers import attention, convolutions, graphs, norms_and_losses, recurrences
