@@ -53,6 +53,14 @@ from xdsl_rlx.lowering.nests.special_gamma import (
 )
 from xdsl_rlx.lowering.nests.special_integrals import dawsn, expi, owens_t, spence
 from xdsl_rlx.lowering.nests.special_series import hyp1f1
+from xdsl_rlx.lowering.nests.special_short import (
+    gamma_excess,
+    igamma_short,
+    igammac_short,
+    weight_of_gamma_short,
+    zeta_excess,
+    zeta_short,
+)
 from xdsl_rlx.lowering.nests.special_waves import ci, fresnel_c, fresnel_s, si
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -234,10 +242,11 @@ SHORT_KERNELS: dict[SpecialFunction, Callable[..., Number]] = {
 
 @dataclass(frozen=True)
 class NearForm:
-    """A cheaper kernel that returns the bits of the function's kernel where `|x| <= limit`."""
+    """A cheaper kernel that holds where the `size` of the numbers is at most `limit`, a number of their type."""
 
     limit: float
-    compute: Callable[[Number], Number]
+    compute: Callable[..., Number]
+    size: Callable[..., Number] = abs
 
 
 NEAR_FORMS: dict[Callable[..., Number], NearForm] = {
@@ -246,7 +255,15 @@ NEAR_FORMS: dict[Callable[..., Number], NearForm] = {
     j0_f32: NearForm(6.16, j0_near_f32),
     j1_f32: NearForm(5.47, j1_near_f32),
 }
-"""By kernel. The kernel itself has no branches, so that loops over it are vectors."""
+"""By kernel, whose bits it returns. The kernel itself has no branches, so that loops over it are vectors."""
+
+SHORT_FORMS: dict[SpecialFunction, NearForm] = {
+    SpecialFunction.ZETA: NearForm(0.0, zeta_short, zeta_excess),
+    SpecialFunction.IGAMMA: NearForm(0.0, igamma_short, gamma_excess),
+    SpecialFunction.IGAMMAC: NearForm(0.0, igammac_short, gamma_excess),
+    SpecialFunction.GAMMA_DENSITY: NearForm(0.0, weight_of_gamma_short, gamma_excess),
+}
+"""Forms for elements of f32 and shorter ones, beside a kernel of f64 numbers that iterates and has branches."""
 
 WORK = 300
 """About as many additions as an element costs."""
@@ -262,8 +279,11 @@ def special_function_nest(op: SpecialFunctionOp, work: Work) -> None:
     short = None if element == f64 else SHORT_KERNELS.get(op.function.data)
     function, number = (short, "f32") if short else (KERNELS[op.function.data], "f64")
     reads, result = [work.read(x, (size,)) for x in op.parts], work.write(op.result, (size,))
+    if form := None if element == f64 else SHORT_FORMS.get(op.function.data):
+        compute_blocks(work, function, form, reads, result, "f32", number)
+        return
     if near := NEAR_FORMS.get(function):
-        compute_blocks(work, function, near, reads, result)
+        compute_blocks(work, function, near, reads, result, number, number)
         return
 
     @work.over(size, WORK, reads, [result])
@@ -272,22 +292,31 @@ def special_function_nest(op: SpecialFunctionOp, work: Work) -> None:
 
 
 def compute_blocks(
-    work: Work, function: Callable[..., Number], near: NearForm, reads: Sequence[Argument], result: Argument
+    work: Work,
+    function: Callable[..., Number],
+    near: NearForm,
+    reads: Sequence[Argument],
+    result: Argument,
+    near_number: str,
+    number: str,
 ) -> None:
-    """Add a launch over blocks of elements, each by the near form if no element is beyond its limit."""
+    """
+    Add a launch over blocks of elements, each by the near form if no element is beyond its limit.
+
+    The near form is one of numbers of type `near_number`, the function of those of type `number`.
+    """
     (size,), element = result.shape, result.type.element_type
-    number = "f32" if function in SHORT_KERNELS.values() else "f64"
 
     @work.over(-(-size // BLOCK), WORK * min(size, BLOCK), reads, [result])
-    def compute(it: Iteration, x: Array, result: Array) -> None:
-        block = range(it.index * BLOCK, min((it.index + 1) * BLOCK, size))
-        largest = cast(0.0, number)
+    def compute(it: Iteration, *arrays: Array) -> None:
+        block, result = range(it.index * BLOCK, min((it.index + 1) * BLOCK, size)), arrays[-1]
+        largest = cast(0.0, near_number)
         for i in block:
-            largest = accumulate_max(largest, abs(cast(x[i], number)))
+            largest = accumulate_max(largest, near.size(*[cast(x[i], near_number) for x in arrays[:-1]]))
         # False for NaN, so that a block with a NaN takes the form for all numbers.
         if largest <= near.limit:
             for i in block:
-                result[i] = cast(near.compute(cast(x[i], number)), element)
+                result[i] = cast(near.compute(*[cast(x[i], near_number) for x in arrays[:-1]]), element)
         else:
             for i in block:
-                result[i] = cast(function(cast(x[i], number)), element)
+                result[i] = cast(function(*[cast(x[i], number) for x in arrays[:-1]]), element)
