@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import log, log2, prod
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.mir.index import BisectOp, TopkOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u32
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, isnan, rolled, select
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, isnan, rolled, scratch, select
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -273,24 +274,50 @@ def _sort_by_radix(given: Rows, each: int) -> None:
             positions[it.index, at] = row[0, side, at] & LOW_WORD if narrow else row[1, side, at]
 
 
+SEARCHES = 32
+"""Numbers that are looked up side by side: while one waits for memory, others go on; benchmark: `searchsorted` of
+breadth.py. They are two vectors of gathers."""
+
+
 @NEST.rule(BisectOp)
 def bisect_nest(op: BisectOp, work: Work) -> None:
-    """An iteration is a number to look up, in as many steps as any other, without a branch."""
+    """An iteration looks up some numbers side by side, all in as many steps, without a branch."""
     *rows, length = shape_of(op.table)
     count, many = prod(rows), prod(shape_of(op.x)[len(rows) :])
+    if not count * many:
+        work.write(op.result, (count, many))
+        return
     reads = [work.read(op.table, (count, length)), work.read(op.x, (count, many))]
     result, element, left = work.write(op.result, (count, many)), element_of(op.table), op.left is not None
-    halves = tuple(_halves(length))
+    halves, size = tuple(_halves(length)), min(SEARCHES, many)
+    blocks, compare = -(-many // size), partial(_is_before, element=element, left=left)
+    # of short indices, as many as of f32 fit into a vector
+    narrow = i32 if length < 1 << 31 else i64
 
-    @work.over(count * many, 8 * length.bit_length(), reads, [result])
+    @work.over(count * blocks, 8 * size * length.bit_length(), reads, [result])
     def bisect(it: Iteration, table: Array, x: Array, result: Array) -> None:
-        row, k = it.unravel(count, many)
-        own, first = sort_key(x[row, k], element), cast(0, INDEX)
+        row, block = it.unravel(count, blocks)
+        # the last block begins earlier, so that it is whole
+        start, first = min(block * size, many - size), scratch(size, narrow)
+        for k in range(size):
+            first[k] = 0
         for half in halves:
-            key = sort_key(table[row, first + (half - 1)], element)
-            is_before = key < own if left else key <= own
-            first = select(is_before, first + half, first)
-        result[row, k] = cast(first, i64)
+            for k in range(size):
+                at = first[k]
+                is_before = compare(table[row, cast(at, INDEX) + (half - 1)], x[row, start + k])
+                first[k] = select(is_before, at + half, at)
+        for k in range(size):
+            result[row, start + k] = cast(first[k], i64)
+
+
+def _is_before(y: Number, own: Number, element: Attribute, left: bool) -> Number:
+    """Whether a number of a table is less than the one looked up, or not `left` and equal; NaN is the largest."""
+    if not isinstance(element, AnyFloat):
+        key, other = sort_key(y, element), sort_key(own, element)
+        return key < other if left else key <= other
+    if left:
+        return (y < own) | (isnan(own) & (y == y))
+    return (y <= own) | isnan(own)
 
 
 def _halves(length: int) -> Iterator[int]:
