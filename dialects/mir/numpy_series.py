@@ -111,20 +111,25 @@ def _interp(x: Operand, xp: Operand, fp: Operand, left: Any = None, right: Any =
     """The function through the points `(xp, fp)`, `xp` ascending, by lines; its ends beyond them."""
     if period is not None:
         raise GraphTypeError("np.interp of a traced value does not support period=; pass x % period")
-    at, places = (one.astype("f64") for one in of_one_type([x, xp], Kind.FLOATS))
+    at, places = of_one_type([x, xp], Kind.FLOATS)
     (heights,) = of_one_type([as_value(fp, x, xp)], Kind.FLOATS)
-    heights = heights.astype("c128" if element_of(heights.ssa) in COMPLEXES else "f64")
     check_rank("interp", places, 1)
     check_rank("interp", heights, 1)
     last = places.shape[0] - 1
     low = places.b.clip(places.b.searchsorted(places, at, "right") - 1, 0, max(last - 1, 0))
     high = places.b.clip(low + 1, 0, last)
-    x0, y0 = take(places, low, 0), take(heights, low, 0)
-    run = take(places, high, 0) - x0
-    slope = (take(heights, high, 0) - y0) / where(run == 0, 1, run)
-    inside = where(at == take(places, high, 0), take(heights, high, 0), y0 + slope * (at - x0))
-    ends = heights[0] if left is None else left, heights[last] if right is None else right
-    return where(at < places[0], ends[0], where(at > places[last], ends[1], inside))
+    # a few of the numbers are made wide, behind the search: tables stay as short as they are
+    wide = "c128" if element_of(heights.ssa) in COMPLEXES else "f64"
+    x0, x1 = (take(places, number, 0).astype("f64") for number in (low, high))
+    y0, y1 = (take(heights, number, 0).astype(wide) for number in (low, high))
+    at, run = at.astype("f64"), x1 - x0
+    slope = (y1 - y0) / where(run == 0, 1, run)
+    inside = where(at == x1, y1, y0 + slope * (at - x0))
+    (begin, end), (lowest, highest) = (
+        tuple(table[place].astype(type_) for place in (0, last)) for table, type_ in ((heights, wide), (places, "f64"))
+    )
+    ends = begin if left is None else left, end if right is None else right
+    return where(at < lowest, ends[0], where(at > highest, ends[1], inside))
 
 
 def _correlation(a: Value, v: Value, mode: str) -> Value:
