@@ -442,6 +442,20 @@ for _name, _along in {
     _transform(_name, _along)
 
 
+_HALF = {"fft": "rfft", "ifft": "ihfft"}
+"""Transforms of real numbers that give the first half of what those of complex numbers give."""
+
+
+def _mirrored(half: Value, points: int, along: Sequence[int]) -> Value:
+    """All bins of a real signal, from the first half along the last axis: others are conjugates at negated places."""
+    *others, last = along
+    b, count = half.b, (points + 1) // 2 - 1
+    if not count:
+        return half
+    tail = b.flip(b.narrow(half, last, 1, count), tuple(along))
+    return b.concat([half, b.conjugate(b.roll(tail, [1] * len(others), others))], last)
+
+
 def _of_axes(name: str, last: str, others: str, axes: Sequence[int] | None, first: bool) -> None:
     """A row for a transform along several axes: the last by one function, the others by another, in front or behind."""
 
@@ -453,10 +467,12 @@ def _of_axes(name: str, last: str, others: str, axes: Sequence[int] | None, firs
         along = along[-len(s) :] if s is not None and axes is None else along
         sizes = [None] * len(along) if s is None else list(s)
         steps = [(others, n, axis) for n, axis in zip(sizes[:-1], along[:-1], strict=True)]
-        end = (last, sizes[-1], along[-1])
+        half = _HALF.get(last) if steps and element_of(x.ssa) not in COMPLEXES else None
+        end = (half or last, sizes[-1], along[-1])
+        points = x.shape[along[-1]] if sizes[-1] is None else sizes[-1]
         for step, n, axis in [end, *reversed(steps)] if first else [*steps, end]:
             x = FUNCTIONS[f"fft.{step}"](x, n, axis, norm)
-        return x
+        return x if half is None else _mirrored(x, points, [normalize_axis(axis, x.rank) for axis in along])
 
     found.__doc__ = "The discrete Fourier transform along several axes."
 
