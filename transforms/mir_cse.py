@@ -122,14 +122,21 @@ def _share_in_block(
         if any(len(region.blocks) > 1 for region in op.regions):
             continue
         same = known.alike(op)
+        is_chosen = chosen is None or op in chosen
+        has_twin = False
         for earlier in same:
-            if (chosen is None or op in chosen or earlier in chosen) and _is_equal(earlier, op):
+            if not _is_equal(earlier, op):
+                continue
+            if is_chosen or (chosen is not None and earlier in chosen):
                 for result, other in zip(op.results, earlier.results, strict=True):
                     result.replace_all_uses_with(other)
                 gone.append(op)
                 break
+            has_twin = True
         else:
-            known.add(same, op)
+            # of ops that are equal and not chosen, later ones need the first alone
+            if not has_twin:
+                known.add(same, op)
 
 
 def _key(op: Operation) -> Hashable:

@@ -21,6 +21,7 @@ from xdsl_rlx.lowering.fuse.bit_sets import BitSet
 from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import Demand, Reduces, agree, demand_of, rows_of
+from xdsl_rlx.lowering.fuse.repeated_work import RepeatedWork
 from xdsl_rlx.transforms.driver import is_constant
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
 from xdsl_rlx.transforms.scalar_cost import DEAR as FUNCTION
@@ -232,6 +233,7 @@ class Clusters:
         self.ops = list(block.ops)
         self.order = {op: index for index, op in enumerate(self.ops)}
         self.of: dict[Operation, Cluster] = {}
+        self._repeated = RepeatedWork(self.ops)
         self._refused: dict[tuple[Cluster, Cluster], tuple[int, int]] = {}
         for op, index in self.order.items():
             if op.has_trait(IsTerminator):
@@ -322,11 +324,19 @@ class Clusters:
         both = first.members | second.members
         between = (first.after & second.before | second.after & first.before) - both
         apart = a.repeats(b) or b.repeats(a) or a.makes_single(b) or b.makes_single(a)
+        apart = apart or self._computes_again(a, b) or self._computes_again(b, a)
         if between or apart or not _unite(first, second):
             self._refused[first, second] = versions
             return False
         self._replace(first, second, both)
         return True
+
+    def _computes_again(self, producer: Cluster, user: Cluster) -> bool:
+        """Whether one kernel of both would compute results of the first one many times, which are cheaper to read."""
+        space = user.space
+        if producer.space is None or space is None or len(producer.space.extents) >= len(space.extents):
+            return False
+        return any(value in user.used and self._repeated.is_dear(value, space) for value in producer.outputs)
 
     def _replace(self, merged: Cluster, gone: Cluster, both: BitSet) -> None:
         """Note that the ops of `gone`, the smaller one, have become part of `merged`."""
@@ -367,6 +377,8 @@ class Clusters:
             if not all(self._is_stored(operand, own) for operand in op.operands):
                 continue
             targets = {other: uses for other, uses in outside.items() if other is not None}
+            if any(cluster.space and self._repeated.is_dear(result, cluster.space) for cluster in targets):
+                continue
             if len(targets) == len(outside) and all(_has_room_for(op, *target) for target in targets.items()):
                 for target, uses in targets.items():
                     self._compute_again(op, target, uses)

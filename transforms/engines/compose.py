@@ -12,14 +12,14 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.rewriter import InsertPoint
 
-from xdsl_rlx.dialects.mir.control import FusionOp
+from xdsl_rlx.dialects.mir.control import FusionOp, VjpOp
 from xdsl_rlx.dialects.mir.factor import EighOp, SvdOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.reduce import ReduceOp
 from xdsl_rlx.dialects.mir.shape import TransposeOp
 from xdsl_rlx.transforms.canonicalize.mir import transpose_elements
 from xdsl_rlx.transforms.dead_ops import is_dead, remove_dead
-from xdsl_rlx.transforms.driver import is_constant, is_differentiated, is_elementwise, is_view
+from xdsl_rlx.transforms.driver import is_constant, is_elementwise, is_view
 from xdsl_rlx.transforms.located import located, replace
 from xdsl_rlx.transforms.mir_cse import share_common
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, RaiseRow, Reason, Walk
@@ -116,9 +116,16 @@ _Stage: TypeAlias = tuple[Walk, dict[type[Operation], list[RaiseRow]]]
 
 def _blocks(module: ModuleOp) -> list[Block]:
     """Every block of code, but what a `mir.vjp` or a kernel holds."""
-    holders = [op for op in module.walk() if op.regions and not isinstance(op, FusionOp)]
-    blocks = [block for op in holders for region in op.regions for block in region.blocks]
-    return [block for block in blocks if block.first_op is not None and not is_differentiated(block.first_op)]
+    found: list[Block] = []
+    left = list(reversed(module.body.blocks))
+    while left:
+        block = left.pop()
+        if block.first_op is not None:
+            found.append(block)
+        holders = [op for op in block.ops if op.regions and not isinstance(op, FusionOp | VjpOp)]
+        inner = [block for op in holders for region in op.regions for block in region.blocks]
+        left += reversed(inner)
+    return found
 
 
 def _walk(

@@ -15,7 +15,7 @@ import abc
 import copy
 import difflib
 import inspect
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Hashable, Mapping, Set
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeAlias, TypeVar
@@ -82,19 +82,22 @@ class Optimiser(abc.ABC):
         if self.clip_norm is not None:
             grads = clip_by_global_norm(grads, self.clip_norm)
         step = state["step"]
+        after_step = step + 1
         rate = self.learning_rate(step) if callable(self.learning_rate) else self.learning_rate
         decays = self.decaying(params)
         names = [name for name in state if name != "step"]
         kept = {name: leaves_like(spec, state[name], f"update: state['{name}']", "params") for name in names}
         new: list[Any] = []
         slots: dict[str, list[Any]] = {name: [] for name in names}
+        common: dict[Hashable, Any] = {}
         for n, (p, g) in enumerate(zip(leaves, leaves_like(spec, grads, "update: grads", "params"), strict=True)):
-            at = Leaf(wide(p), g, {name: wide(kept[name][n]) for name in names}, step + 1, rate, decays[n])
+            mine = {name: wide(kept[name][n]) for name in names}
+            at = Leaf(wide(p), g, mine, after_step, rate, decays[n], common)
             after, changed = self.rule(at)
             new.append(narrow(after, p.dtype))
             for name in names:
                 slots[name].append(narrow(changed[name], kept[name][n].dtype))
-        return unflatten(spec, new), {"step": step + 1, **{name: unflatten(spec, slots[name]) for name in names}}
+        return unflatten(spec, new), {"step": after_step, **{name: unflatten(spec, slots[name]) for name in names}}
 
     def _check_state(self, state: object, needed: Set[str]) -> None:
         if not isinstance(state, Mapping) or not needed <= state.keys():
@@ -149,6 +152,16 @@ class Leaf:
     step: Any
     rate: Any
     decays: bool
+    common: dict[Hashable, Any]
+    """Values that are the same for all parameters of an update, by what they are."""
+
+    def shared(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        """A value that all parameters of this element type use; it is computed for the first one that asks for it."""
+        # what the body of a condition or loop computes is not for others
+        key = key, str(self.p.dtype), self.p.b.builder.insertion_point.block if hasattr(self.p, "b") else None
+        if key not in self.common:
+            self.common[key] = compute()
+        return self.common[key]
 
     def number(self, x: Any) -> Any:
         """A number in the element type of the parameter."""
@@ -158,7 +171,7 @@ class Leaf:
         """The parameter after a step against `direction`, and towards zero by `decay`."""
         if decay and self.decays:
             direction = direction + decay * self.p
-        return self.p - self.number(self.rate) * direction
+        return self.p - self.shared("rate", lambda: self.number(self.rate)) * direction
 
 
 OptimiserT = TypeVar("OptimiserT", bound=Optimiser)
@@ -316,7 +329,7 @@ def adam_direction(adam: Adam | AdamW, at: Leaf) -> tuple[Any, Slots]:
 
 def _since_zero(at: Leaf, beta: float, later: int = 0) -> Any:
     """What an average that began at zero is too small by."""
-    return at.number(1.0 - beta ** (at.step.astype(np.float64) + later))
+    return at.shared((beta, later), lambda: at.number(1.0 - beta ** (at.step.astype(np.float64) + later)))
 
 
 def _ahead(at: Leaf, m: Any, beta: float, nesterov: bool) -> Any:

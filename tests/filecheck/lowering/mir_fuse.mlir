@@ -338,3 +338,37 @@ func.func @single(%x: tensor<64x8xf32> {mir.name = "x", mir.kind = "input"}) -> 
   %2 = mir.log1p %1 : tensor<64xf32>
   func.return %2 : tensor<64xf32>
 }
+
+// -----
+
+// A function of a row that is broadcast over many rows has a kernel of its own, a cheap one does not.
+// CHECK-LABEL: func.func @outer
+// CHECK: mir.fusion(%y) loops <[400] parallel 0
+// CHECK: mir.sqrt
+// CHECK: mir.yield
+// CHECK: mir.fusion(%x, %0, %y) loops <[300, 400] parallel 1
+// CHECK-NOT: mir.sqrt
+// CHECK: mir.abs
+// CHECK: func.return
+func.func @outer(%x: tensor<300x1xf32> {mir.name = "x", mir.kind = "input"}, %y: tensor<1x400xf32> {mir.name = "y", mir.kind = "input"}) -> tensor<300x400xf32> {
+  %0 = mir.mul %y, %y : (tensor<1x400xf32>, tensor<1x400xf32>) -> tensor<1x400xf32>
+  %1 = mir.sqrt %0 : tensor<1x400xf32>
+  %2 = mir.mul %x, %1 : (tensor<300x1xf32>, tensor<1x400xf32>) -> tensor<300x400xf32>
+  %3 = mir.abs %y : tensor<1x400xf32>
+  %4 = mir.add %2, %3 : (tensor<300x400xf32>, tensor<1x400xf32>) -> tensor<300x400xf32>
+  func.return %4 : tensor<300x400xf32>
+}
+
+// -----
+
+// The same over few rows is one kernel.
+// CHECK-LABEL: func.func @few_rows
+// CHECK: mir.fusion(%y, %x) loops <[3, 400] parallel 1
+// CHECK: mir.sqrt
+// CHECK-NOT: mir.fusion
+// CHECK: func.return
+func.func @few_rows(%x: tensor<3x1xf32> {mir.name = "x", mir.kind = "input"}, %y: tensor<1x400xf32> {mir.name = "y", mir.kind = "input"}) -> tensor<3x400xf32> {
+  %0 = mir.sqrt %y : tensor<1x400xf32>
+  %1 = mir.mul %x, %0 : (tensor<3x1xf32>, tensor<1x400xf32>) -> tensor<3x400xf32>
+  func.return %1 : tensor<3x400xf32>
+}

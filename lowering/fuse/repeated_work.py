@@ -1,0 +1,81 @@
+"""What one kernel would compute again in each of its rows, because a small value is broadcast over them.
+
+An op on values of few loops, such as a function of a row vector that is broadcast over a matrix, may share the nest of
+the matrix. Along the inner loop it is then computed once for each element of the matrix, and not of the vector. If it
+lacks the inner loop, it is computed once per row, but not in vectors. A kernel of its own costs a launch and a load of
+each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.lowering.fuse.iteration_space import Space
+from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PRODUCT, REDUCTION
+from xdsl_rlx.transforms.driver import is_constant
+from xdsl_rlx.transforms.rules.rule_table import SCALAR
+from xdsl_rlx.transforms.scalar_cost import scalar_cost
+
+LAUNCH = 48_000
+"""Additions of elements, in vectors, in the time of a launch: 1 us. A larger value keeps more in one kernel.
+benchmarks/breadth.py: "logs by outer"."""
+
+SINGLE_LAUNCH = 4_000
+"""Additions of single elements in the time of a launch."""
+
+LOAD = 2
+"""What a load of an element that is in the first cache costs, in additions."""
+
+
+class RepeatedWork:
+    """The cost of the values of a block by element, including that of the elementwise ops that they are made of."""
+
+    def __init__(self, ops: Iterable[Operation]):
+        self._costs: dict[Operation, int | None] = {}
+        for op in ops:
+            self._costs[op] = self._cost(op)
+
+    def _cost(self, op: Operation) -> int | None:
+        """
+        The additions per element of an op, with what computes its operands of no more elements.
+
+        None if a reduction or a product is among these: apart from its users, it might have to be read from memory.
+        """
+        kind = type(op)
+        if is_constant(op):
+            return 0
+        if SCALAR.get(kind) is None:
+            # what comes from another kernel costs nothing here
+            in_a_nest = REDUCTION.get(kind) is not None or PRODUCT.get(kind) is not None
+            moves = LOOPS.get(kind) is not None and len(op.results) == 1 and not in_a_nest
+            return None if in_a_nest else self._of_operands(op) if moves else 0
+        before = self._of_operands(op)
+        return None if before is None else before + scalar_cost(op)
+
+    def _of_operands(self, op: Operation) -> int | None:
+        size = prod(shape_of(op.results[0]))
+        total = 0
+        for owner in dict.fromkeys(x.owner for x in op.operands if isinstance(x.owner, Operation)):
+            cost = self._costs.get(owner, 0)
+            if cost is None:
+                return None
+            if len(owner.results) == 1 and prod(shape_of(owner.results[0])) <= size:
+                total += cost
+        return total
+
+    def is_dear(self, value: SSAValue, space: Space) -> bool:
+        """Whether a nest over `space` had better read a value than compute it."""
+        owner = value.owner
+        if not isinstance(owner, Operation) or (cost := self._costs.get(owner)) is None or not cost:
+            return False
+        axes = space.maps.get(value)
+        count, size = prod(space.extents), prod(shape_of(value))
+        if axes is None or count < 2 * size:
+            return False
+        if len(space.extents) - 1 in axes:
+            return (cost - LOAD) * count - (cost + LOAD) * size > LAUNCH
+        return cost * size > SINGLE_LAUNCH and size > 1
