@@ -48,8 +48,20 @@ FAR = 1 << 20
 SWEEP = 256
 """Rows from which on that pays: of fewer, the lines are found in the second cache."""
 
+ROWS_AT_ONCE = 4
+"""Rows that a sum over columns adds up before it loads and stores its total: more read from more places at once.
+benchmarks/breadth.py: "sum of 64x127x65 axis 1"."""
+
+MOST_READS = 4
+"""Values that such a sum reads of each row: of more, the rows at once are more places than a processor prefetches."""
+
 PLACES, WAYS = 64, 8
 """Of the first cache: a line has one place by its address, where as many lines fit."""
+
+
+def _at_once(rows: Range) -> int:
+    """How many rows a sum over columns adds up at a time: all of a few."""
+    return rows.size if rows.exact and rows.size < 2 * ROWS_AT_ONCE else min(rows.size, ROWS_AT_ONCE)
 
 
 def _lines_kept(apart: int) -> float:
@@ -187,7 +199,9 @@ class ColumnKernel(GroupKernel):
                 nest, self._totals, carried, lambda starts: self.over(nest, left, at, starts, self._element)
             )
 
-        if (along := self._read_across(both)) is not None:
+        if self._adds_rows(left):
+            ends = self._in_groups_of_rows(nest, at, left)
+        elif (along := self._read_across(both)) is not None:
             ends = self._in_strips(nest, both, along, at, carried)
         elif any(self.accumulators[op].long for op in self._totals):
             ends = self.in_blocks(nest, both, most_steps([r.size for r in both]), at, carried, sums)
@@ -195,6 +209,56 @@ class ColumnKernel(GroupKernel):
             ends = self.over(nest, both, at, carried, self._element)
         self._each_column(nest, at, self._long, self.flush_column)
         return ends
+
+    def _adds_rows(self, rows: Sequence[Range]) -> bool:
+        """Whether this is nothing but sums over columns, of a few values, with rows and columns enough."""
+        if self._totals or self.stored or self.products or not self._sums or not rows:
+            return False
+        inner = self.ranges(self.group.inner)
+        return (
+            bool(inner) and inner[-1].size >= LANES and _at_once(rows[-1]) > 1 and len(self.group.reads) <= MOST_READS
+        )
+
+    def _in_groups_of_rows(self, nest: Nest, at: Mapping[int, SSAValue], rows: Sequence[Range]) -> Sequence[SSAValue]:
+        """Sums over columns, to which some rows at a time are added, and then those that are left."""
+        *outer, last = rows
+        columns = self.ranges(self.group.inner)
+        count = _at_once(last)
+
+        def groups(inner: Nest, known: Mapping[int, SSAValue], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            s = inner.scalars
+            first, end = (s.of(bound) for bound in last.bounds)
+            is_whole = last.exact and last.size % count == 0
+            middle = last.bounds[1]
+            if not is_whole:
+                middle = (first + s.of(inner.quotient((end - first).value, count)) * count).value
+
+            def some(deep: Nest, row: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+                numbers = [row, *((deep.scalars.of(row) + n).value for n in range(1, count))]
+                of_rows = [{**known, last.loop: number} for number in numbers]
+                return self.over(deep, columns, known, (), lambda n, i, _: self._add_rows(n, of_rows, i))
+
+            inner.loop((last.bounds[0], middle), (), some, last.name, step=count)
+            if not is_whole:
+                left = replace(last, bounds=(middle, last.bounds[1]), size=count - 1, exact=False)
+                self.over(inner, [left, *columns], known, (), self._element)
+            return ()
+
+        return self.over(nest, outer, at, (), groups)
+
+    def _add_rows(
+        self, nest: Nest, rows: Sequence[Mapping[int, SSAValue]], columns: Mapping[int, SSAValue]
+    ) -> Sequence[SSAValue]:
+        """Add the elements of some rows in one column to its totals."""
+        frames = [Frame(nest, {**self.top.indices, **columns, **row}, self.top) for row in rows]
+        for op in self._sums:
+            found = [self.value(frame, op.operands[0]) for frame in frames]
+            while len(found) > 1:
+                sums = [self.combine(nest, op, x.value, y) for x, y in zip(found[::2], found[1::2], strict=False)]
+                found = [nest.scalars.of(x) for x in sums] + found[2 * len(sums) :]
+            frames[0].values[op.operands[0]] = found[0]
+            self.accumulate_column(frames[0], op, None, self._column(op, frames[0].indices))
+        return ()
 
     def _read_across(self, ranges: Sequence[Range]) -> Range | None:
         """The loop over neighbours of a value that the columns are far apart in, if any order of the loops will do."""

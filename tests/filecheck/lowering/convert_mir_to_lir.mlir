@@ -65,7 +65,7 @@ func.func @epilogue(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, 
 
 // -----
 
-// A column sum keeps a row of accumulators.
+// A column sum keeps a row of accumulators, to which four rows at a time are added.
 // CHECK-LABEL: lir.program @columns {
 // CHECK-NEXT: %x = lir.input "x" : memref<64x32xf32>
 // CHECK-NEXT: %0 = lir.output 0 : memref<32xf32>
@@ -73,9 +73,12 @@ func.func @epilogue(%x: tensor<64x16xf32> {mir.name = "x", mir.kind = "input"}, 
 // CHECK-LABEL: lir.kernel @k0_mul_reduce_sum(%x: memref<64x32xf32>, %0: memref<32xf32>, %lo: index, %hi: index) {
 // CHECK: scf.for %i1 = %lo to %hi step %c1 {
 // CHECK: memref.store %1, %0[%i1] : memref<32xf32>
-// CHECK: scf.for %i0 = %c0 to %c64 step %c1 {
-// CHECK-NEXT: scf.for %i1_1 = %lo to %hi step %c1 {
-// CHECK: memref.store %4, %0[%i1_1] : memref<32xf32>
+// CHECK: scf.for %i0 = %c0 to %c64 step %c4 {
+// CHECK: scf.for %i1_1 = %lo to %hi step %c1 {
+// CHECK-COUNT-4: memref.load %x[%{{.*}}, %i1_1] : memref<64x32xf32>
+// CHECK: memref.load %0[%i1_1] : memref<32xf32>
+// CHECK: memref.store %{{.*}}, %0[%i1_1] : memref<32xf32>
+// CHECK-NOT: scf.for
 func.func @columns(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<32xf32> {
   %0 = mir.mul %x, %x : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
   %1 = mir.reduce_sum %0 axes [0] : (tensor<64x32xf32>) -> tensor<32xf32>
@@ -117,9 +120,9 @@ func.func @long_columns(%x: tensor<640x32xf32> {mir.name = "x", mir.kind = "inpu
 // CHECK-NEXT: %totals = memref.alloca() : memref<128xf64>
 // CHECK-NEXT: %block = memref.alloca() : memref<128xf32>
 // CHECK: scf.for %block_1 = %c0 to %c640 step %c128 {
-// CHECK: scf.for %i0 = %block_1 to %{{.*}} step %c1 {
-// CHECK-NEXT: scf.for %i1_1 = %lo to %hi step %c1 {
-// CHECK-NEXT: [[J:%.*]] = arith.subi %i1_1, %lo : index
+// CHECK: scf.for %i0 = %block_1 to %{{.*}} step %c4 {
+// CHECK: scf.for %i1_1 = %lo to %hi step %c1 {
+// CHECK: [[J:%.*]] = arith.subi %i1_1, %lo : index
 // CHECK: memref.store %{{.*}}, %block{{(_[0-9]+)?}}[[[J]]] : memref<128xf32>
 // CHECK: memref.store %{{.*}}, %totals{{(_[0-9]+)?}}[%{{.*}}] : memref<128xf64>
 // CHECK: arith.truncf %totals{{(_[0-9]+)?}} : f64 to f32
