@@ -38,6 +38,7 @@ from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.fuse.conv_phases import by_phases, has_few_phases
 from xdsl_rlx.lowering.fuse.counted_loops import counted
 from xdsl_rlx.lowering.fuse.loop_tables import NORMALIZE
+from xdsl_rlx.lowering.fuse.thin_products import thin_product
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.conv import planar, plane
 from xdsl_rlx.transforms.rules.wide import is_half, rounded, widened
@@ -202,7 +203,7 @@ def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
         return [b.mul(op.lhs, op.rhs)]
     if type_ in (f32, f64):
         # in loops, tiles of one row keep what the iterations read
-        return _by_a_vector(op, b) if isinstance(op.parent_op(), FuncOp) else None
+        return thin_product(op, b) or _by_a_vector(op, b) if isinstance(op.parent_op(), FuncOp) else None
     if isinstance(type_, IntegerType):
         lhs, rhs = b.value(op.lhs), b.value(op.rhs)
         left = b.reshape(lhs, (*lhs.shape, 1))
