@@ -93,8 +93,11 @@ def _scatter(op: ScatterOp, work: Work, start: float, combine: Combine) -> None:
                 result[b, o, target, j] = combine(before, cast(updates[b, o, k, j], type_))
 
 
-LENGTH = 4096
-"""Positions of a long row that one iteration sums up: fixed, so that results do not depend on threads."""
+LENGTH = 1024
+"""Positions of a long row that one chain of additions sums up: fixed, so that results do not depend on threads."""
+
+CHAINS = 4
+"""Running sums of floats that are continued side by side: each waits for its own last addition, 3 or 4 cycles."""
 
 STARTS = 8
 """Sums side by side in which such a block is added up; a divisor of `LENGTH`."""
@@ -143,23 +146,70 @@ def _running_columns(op: CumsumOp, work: Work, x: Argument, result: Argument) ->
 
 
 def _running_rows(op: CumsumOp, work: Work, x: Argument, result: Argument) -> None:
-    """An iteration is a row, or a block of a long one, which begins with the sum of the blocks before."""
+    """Chains of additions: along a row, or a block of a long one, which begins with the sum of the blocks before."""
     outer, extent = x.shape
-    blocks = -(-extent // LENGTH) if outer < FEW_ROWS else 1
-    length = LENGTH if blocks > 1 else extent
-    type_, exclusive, reverse = _running_type(op), op.is_exclusive, op.is_reverse
+    type_ = _running_type(op)
+    # integers are added up in any order, and on one thread they are read once
+    at_once = outer >= FEW_ROWS or (not isinstance(type_, AnyFloat) and work.buffers.threads == 1)
+    blocks = 1 if at_once else -(-extent // LENGTH)
     starts = [_block_starts(op, work, x, blocks)] if blocks > 1 else []
+    groups = (outer if blocks == 1 else extent // LENGTH) // CHAINS if isinstance(type_, AnyFloat) else 0
+    if groups:
+        _side_by_side(op, work, x, starts, result, groups)
+    done = groups * CHAINS
+    if blocks == 1 and done < outer:
+        _one_by_one(op, work, x, starts, result, (done, outer - done), (0, 1, extent))
+    elif blocks > done:
+        _one_by_one(op, work, x, starts, result, (0, outer), (done, blocks - done, LENGTH))
 
-    @work.over(outer * blocks, 4 * length, [x, *starts], [result])
-    def running_rows(it: Iteration, x: Array, *rest: Array) -> None:
+
+def _one_by_one(
+    op: CumsumOp,
+    work: Work,
+    x: Argument,
+    starts: list[Argument],
+    result: Argument,
+    rows: tuple[int, int],
+    blocks: tuple[int, int, int],
+) -> None:
+    """A chain an iteration: the first and the number of the rows, and those of blocks and their length."""
+    extent = x.shape[1]
+    (first_row, outer), (first_block, count, length) = rows, blocks
+    type_, exclusive, reverse = _running_type(op), op.is_exclusive, op.is_reverse
+
+    @work.over(outer * count, 4 * length, [x, *starts], [result])
+    def one_by_one(it: Iteration, x: Array, *rest: Array) -> None:
         *starts, result = rest
-        o, block = it.unravel(outer, blocks)
+        row, number = it.unravel(outer, count)
+        o, block = row + first_row, number + first_block
         before = starts[0][o, block] if starts else cast(0, type_)
         for p in range(block * length, min((block + 1) * length, extent)):
             at = extent - 1 - p if reverse else p
             total = before + cast(x[o, at], type_)
             result[o, at] = before if exclusive else total
             before = total
+
+
+def _side_by_side(op: CumsumOp, work: Work, x: Argument, starts: list[Argument], result: Argument, groups: int) -> None:
+    """Some chains an iteration: the rows of a group, or the blocks of a group in a row."""
+    outer, extent = x.shape
+    type_, exclusive, reverse = _running_type(op), op.is_exclusive, op.is_reverse
+    count, length = (outer, LENGTH) if starts else (1, extent)
+
+    @work.over(count * groups, 4 * CHAINS * length, [x, *starts], [result])
+    def side_by_side(it: Iteration, x: Array, *rest: Array) -> None:
+        *starts, result = rest
+        o, group = it.unravel(count, groups)
+        first = group * CHAINS
+        rows = [o if starts else first + chain for chain in range(CHAINS)]
+        begins = [(first + chain) * length if starts else 0 for chain in range(CHAINS)]
+        totals = [starts[0][o, first + chain] if starts else cast(0, type_) for chain in range(CHAINS)]
+        for p in range(length):
+            places = [extent - 1 - (begin + p) if reverse else begin + p for begin in begins]
+            sums = [total + cast(x[row, at], type_) for total, row, at in zip(totals, rows, places, strict=True)]
+            for row, at, found in zip(rows, places, totals if exclusive else sums, strict=True):
+                result[row, at] = found
+            totals = sums
 
 
 def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argument:
