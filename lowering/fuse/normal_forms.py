@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias, get_args
 
-from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, bf16, f32, f64, i32
+from xdsl.dialects.builtin import IntegerType, TensorType, bf16, f32, f64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -37,6 +37,7 @@ from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.fuse.conv_phases import by_phases, has_few_phases
 from xdsl_rlx.lowering.fuse.counted_loops import counted
+from xdsl_rlx.lowering.fuse.first_of_largest import first_of_the_largest
 from xdsl_rlx.lowering.fuse.loop_tables import NORMALIZE
 from xdsl_rlx.lowering.fuse.thin_products import thin_product
 from xdsl_rlx.transforms.rules import DECOMPOSE
@@ -129,27 +130,7 @@ for _op in (
     NORMALIZE.add(_op, _in_f32)
 
 
-def _first_of_the_largest(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
-    """
-    The position of the largest element as two reductions, which fuse with what computes the elements: the largest, and
-    the least position of one that equals it. NaN is the largest: then no number equals it, and positions are of NaN.
-    """
-    assert isinstance(op, TopkOp)
-    element = element_of(op.operand)
-    if op.k.value.data != 1 or (op.smallest is not None and isinstance(element, AnyFloat)):
-        return None
-    *rows, extent = shape_of(op.operand)
-    if extent >= 1 << 31:
-        return None
-    x = widened(b, op.operand)
-    best = (b.reduce_max if op.smallest is None else b.reduce_min)(x, [-1], keep_dim=True)
-    found = b.eq(x, best) if not isinstance(element, AnyFloat) else b.or_(b.eq(x, best), b.ne(x, x))
-    positions = b.op(IotaOp, (extent,), 0, i32)
-    first = b.reduce_min(b.where(found, positions, b.constant(extent, "i32")), [-1])
-    return [b.reshape(b.cast(first, "i64"), (*rows, 1))]
-
-
-NORMALIZE.add(TopkOp, _first_of_the_largest)
+NORMALIZE.add(TopkOp, first_of_the_largest)
 
 _SIGNED_IN: dict[Attribute, str] = {u8: "i32", u32: "i64"}
 
