@@ -13,10 +13,12 @@ from xdsl.traits import ConstantLike
 from xdsl_rlx.dialects.effects import has_effects
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
+from xdsl_rlx.dialects.mir.shape import ReshapeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW, StridedLayout
 from xdsl_rlx.lowering.groups.accumulators import LANES
+from xdsl_rlx.lowering.mir_split_axes import split
 
 Key: TypeAlias = tuple[SSAValue, Attribute, int, int]
 """A place: its root, of what elements it is, at which of them it begins there, and how many they are."""
@@ -53,6 +55,10 @@ class Homes:
             extents = shape_of(source)
             if place.is_contiguous:
                 self._copies.setdefault(value, place)
+            elif (window := _split_window(value, place)) is not None:
+                value, place = source, window
+                owner = value.owner
+                continue
             if prod(extents) != prod(place.layout.shape) or place.element != element_of(source):
                 return
             before = Buffer(
@@ -127,6 +133,8 @@ def fits(value: SSAValue, place: Buffer) -> bool:
         return False
     if place.is_contiguous:
         return True
+    if (window := _split_window(value, place)) is not None:
+        return fits(owner.operands[0], window)
     line = _line(place)
     if (line % LANES and line < LONG_LINE) or VIEW.get(type(owner)) is not None:
         return False
@@ -135,6 +143,21 @@ def fits(value: SSAValue, place: Buffer) -> bool:
         assert isinstance(end, YieldOp)
         return can_store_twice(end.values[owner.results.index(value)])
     return PLACE.get(type(owner)) is not None or can_store_twice(value)
+
+
+def _split_window(value: SSAValue, place: Buffer) -> Buffer | None:
+    """The place of the operand of a reshape that merges axes, of which the result is wanted in a place with gaps."""
+    owner = value.owner
+    if not isinstance(owner, ReshapeOp) or shape_of(value) != tuple(place.layout.shape) or 0 in place.layout.shape:
+        return None
+    extents = shape_of(owner.operand)
+    axes = split(place.layout.shape, extents)
+    if axes is None:
+        return None
+    strides: list[int] = []
+    for parts, stride in zip(axes, place.layout.strides, strict=True):
+        strides += [step * stride for step in row_major_strides(parts)]
+    return Buffer(place.root, StridedLayout(place.layout.offset, extents, tuple(strides)), place.element)
 
 
 def is_only_placed(value: SSAValue) -> bool:

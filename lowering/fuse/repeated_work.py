@@ -18,6 +18,7 @@ from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PRODUCT, REDUCTION
 from xdsl_rlx.transforms.driver import is_constant
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
+from xdsl_rlx.transforms.scalar_cost import DEAR as FUNCTION
 from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 LAUNCH = 48_000
@@ -26,6 +27,12 @@ benchmarks/breadth.py: "logs by outer"."""
 
 SINGLE_LAUNCH = 4_000
 """Additions of single elements in the time of a launch."""
+
+SINGLE = 128
+"""How many times as long an addition of a single element takes as one in a vector, with what waits for it."""
+
+VECTOR = 16
+"""Elements of a loop from which on it is in vectors itself, and not the loop around it."""
 
 LOAD = 2
 """What a load of an element that is in the first cache costs, in additions."""
@@ -78,4 +85,7 @@ class RepeatedWork:
             return False
         if len(space.extents) - 1 in axes:
             return (cost - LOAD) * count - (cost + LOAD) * size > LAUNCH
-        return cost * size > SINGLE_LAUNCH and size > 1
+        inner = prod(space.extents[max((n for n in axes if n is not None), default=-1) + 1 :])
+        # functions of rows take their time beside the rows, where a loop over elements is in vectors
+        is_seen = cost >= FUNCTION and inner >= VECTOR and cost * size * SINGLE > count
+        return is_seen and cost * size > SINGLE_LAUNCH

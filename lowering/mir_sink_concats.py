@@ -1,0 +1,125 @@
+"""The pass `mir-sink-concats`: elementwise ops on the parts of a concat, and not on all of it, which saves a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import IsTerminator
+
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, ReshapeOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.fuse.loop_tables import LOOPS
+from xdsl_rlx.transforms.dead_ops import remove_dead
+from xdsl_rlx.transforms.driver import RewritingPass, is_constant, is_elementwise, rewrite
+
+MOST_PARTS = 4
+"""Parts of a concat that ops are computed on one by one: each has a kernel of its own to compile."""
+
+DEPTH = 8
+"""Elementwise ops in a row that are moved."""
+
+
+class MirSinkConcatsPass(RewritingPass):
+    """
+    Move a concat behind the elementwise ops that alone read it, where nothing else would fuse with these.
+
+    The parts are then computed right into their windows of the result.
+
+    ```mlir
+    %0 = mir.concat %x, %y axis 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
+    %1 = mir.exp %0 : tensor<6x3xf32>
+    // becomes
+    %0 = mir.exp %x : tensor<2x3xf32>
+    %1 = mir.exp %y : tensor<4x3xf32>
+    %2 = mir.concat %0, %1 axis 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
+    ```
+    """
+
+    name = "mir-sink-concats"
+
+    def run(self, ctx: Context, module: ModuleOp) -> bool:
+        if not any(isinstance(op, ConcatOp) for op in module.walk()):
+            return False
+        # what nothing reads any more reads concats, too
+        remove_dead(module.body, PatternRewriterListener())
+        return rewrite(module, SinkConcat())
+
+
+class SinkConcat(RewritePattern):
+    """A concat and the elementwise op that alone reads it change places."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, ConcatOp) or len(op.parts) > MOST_PARTS:
+            return
+        axis = op.axis_index
+        user = _reader(op.result)
+        if user is None or not _ends_there(op.result, axis):
+            return
+        rewriter.insertion_point = InsertPoint.before(user)
+        b = MirBuilder(rewriter)
+        (result,) = user.results
+        start, parts = 0, list[SSAValue]()
+        for part in op.parts:
+            shape = shape_of(part)
+            operands = [
+                part if x is op.result else _window(b, x, axis - len(shape), start, shape[axis]) for x in user.operands
+            ]
+            types = [TensorType(element_of(result), shape)]
+            copy = type(user).create(operands=operands, result_types=types, properties=dict(user.properties))
+            parts.append(rewriter.insert(copy).results[0])
+            start += shape[axis]
+        rewriter.replace(user, [], [b.concat([b.value(part) for part in parts], axis).ssa])
+
+
+def _reader(value: SSAValue) -> Operation | None:
+    """The one op that reads a value, if it is elementwise and computes as many elements."""
+    users = {use.operation for use in value.uses}
+    if len(users) != 1:
+        return None
+    (user,) = users
+    if not is_elementwise(type(user)) or isinstance(user, ReshapeOp | ExpandOp) or len(user.results) != 1:
+        return None
+    return user if shape_of(user.results[0]) == shape_of(value) else None
+
+
+def _ends_there(value: SSAValue, axis: int, depth: int = DEPTH) -> bool:
+    """Whether elementwise ops of operands in memory lead from a value to what is in memory in any case."""
+    user = _reader(value)
+    rank = len(shape_of(value))
+    if user is None or not depth or not all(x is value or _is_in_memory(x, axis - rank) for x in user.operands):
+        return False
+    (result,) = user.results
+    if all(_is_stored_for(use.operation) for use in result.uses):
+        return True
+    return _ends_there(result, axis, depth - 1)
+
+
+def _is_stored_for(user: Operation) -> bool:
+    return user.has_trait(IsTerminator) or LOOPS.get(type(user)) is None
+
+
+def _is_in_memory(value: SSAValue, axis: int) -> bool:
+    """Whether windows along an axis, counted from the back, of a value cost nothing."""
+    owner, shape = value.owner, shape_of(value)
+    if len(shape) < -axis or shape[axis] == 1 or not isinstance(owner, Operation) or is_constant(owner):
+        return True
+    if isinstance(owner, ExpandOp):
+        given = shape_of(owner.operand)
+        return (len(given) < -axis or given[axis] == 1) and _is_in_memory(owner.operand, axis)
+    return LOOPS.get(type(owner)) is None
+
+
+def _window(b: MirBuilder, value: SSAValue, axis: int, start: int, length: int) -> SSAValue:
+    """The part of an operand that belongs to a part of the concat."""
+    shape: Sequence[int] = shape_of(value)
+    if len(shape) < -axis or shape[axis] == 1:
+        return value
+    if isinstance(value.owner, ExpandOp):
+        return b.expand(value.owner.operand, (*shape[:axis], length, *shape[len(shape) + axis + 1 :])).ssa
+    return b.narrow(value, axis, start, length).ssa

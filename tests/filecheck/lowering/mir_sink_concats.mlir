@@ -1,0 +1,46 @@
+// RUN: xdsl-opt %s -p mir-sink-concats --split-input-file | filecheck %s
+
+// Elementwise ops are computed on the parts, with windows of their other operands.
+// CHECK-LABEL: func.func @parts
+// CHECK-NEXT: %0 = mir.narrow %z axis -2 start 0 len 2
+// CHECK-NEXT: %1 = mir.mul %x, %0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %2 = mir.narrow %z axis -2 start 2 len 4
+// CHECK-NEXT: %3 = mir.mul %y, %2 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %4 = mir.add %1, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %5 = mir.add %3, %row : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %6 = mir.concat %4, %5 axis 0
+// CHECK-NEXT: func.return %6
+func.func @parts(%x: tensor<2x3xf32>, %y: tensor<4x3xf32>, %z: tensor<6x3xf32>, %row: tensor<3xf32>) -> tensor<6x3xf32> {
+  %0 = mir.concat %x, %y axis 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
+  %1 = mir.mul %0, %z : (tensor<6x3xf32>, tensor<6x3xf32>) -> tensor<6x3xf32>
+  %2 = mir.add %1, %row : (tensor<6x3xf32>, tensor<3xf32>) -> tensor<6x3xf32>
+  func.return %2 : tensor<6x3xf32>
+}
+
+// -----
+
+// A sum fuses with what it adds up: the concat stays.
+// CHECK-LABEL: func.func @summed
+// CHECK-NEXT: mir.concat
+// CHECK-NEXT: mir.exp
+// CHECK-NEXT: mir.reduce_sum
+func.func @summed(%x: tensor<2x3xf32>, %y: tensor<4x3xf32>) -> tensor<3xf32> {
+  %0 = mir.concat %x, %y axis 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
+  %1 = mir.exp %0 : tensor<6x3xf32>
+  %2 = mir.reduce_sum %1 axes [0] : (tensor<6x3xf32>) -> tensor<3xf32>
+  func.return %2 : tensor<3xf32>
+}
+
+// -----
+
+// So does one of which an operand would have to be in memory.
+// CHECK-LABEL: func.func @beside_a_product
+// CHECK: mir.concat
+// CHECK-NEXT: mir.add
+// CHECK-NEXT: func.return
+func.func @beside_a_product(%x: tensor<2x3xf32>, %y: tensor<4x3xf32>, %a: tensor<6x5xf32>, %b: tensor<5x3xf32>) -> tensor<6x3xf32> {
+  %0 = mir.matmul %a, %b : (tensor<6x5xf32>, tensor<5x3xf32>) -> tensor<6x3xf32>
+  %1 = mir.concat %x, %y axis 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
+  %2 = mir.add %1, %0 : (tensor<6x3xf32>, tensor<6x3xf32>) -> tensor<6x3xf32>
+  func.return %2 : tensor<6x3xf32>
+}

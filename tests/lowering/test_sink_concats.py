@@ -1,0 +1,64 @@
+"""Elementwise ops behind joins, shifts, pads and strided slices: over sizes, axes and types, with their gradients."""
+
+# Functions of arrays of either library.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "roll": lambda x, y: np.roll(x, 3, axis=1) * y,
+    "roll rows": lambda x, y: np.exp(np.roll(x, -1, axis=0) * 2) + y,
+    "join": lambda x, y: np.concatenate([x, y * 2, x], axis=1) * 3,
+    "join rows": lambda x, y: np.tanh(np.concatenate([x, y], axis=0)) + x[:1],
+    "pad": lambda x, y: np.pad(x * y, ((1, 2), (3, 1))) * 2 - 1,
+    "every other column": lambda x, y: x[:, ::2] * 2 + y[:, ::2],
+    "every third row": lambda x, y: x[1::3] * y[:1],
+    "differences": lambda x, y: x[:, 1:] * x[:, :-1] + y[:, :1],
+    "spread": lambda x, y: np.stack([x, y * 2], axis=-1).reshape(x.shape[0], -1) * 3,
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shape", [(4, 5), (33, 16), (20, 65), (3, 1001), (150, 514)])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_and_gradients(name: str, shape: tuple[int, int], threads: int) -> None:
+    rng = np.random.default_rng(0)
+    function = FUNCTIONS[name]
+    x, y = rng.standard_normal(shape), rng.standard_normal(shape)
+    for dtype in ("f4", "f8"):
+        a, b = x.astype(dtype), y.astype(dtype)
+        tolerance = 32 * float(np.finfo(dtype).eps)
+        found = rlx.compile(function, threads=threads)(a, b)
+        np.testing.assert_allclose(found, function(a.astype("f8"), b.astype("f8")), tolerance, tolerance)
+
+    def loss(x: Any, y: Any) -> Any:
+        return (function(x, y) ** 2).sum()
+
+    gradients = rlx.compile(rlx.grad(loss, (0, 1)), threads=threads)(x, y)
+    direction = [rng.standard_normal(shape), rng.standard_normal(shape)]
+    step = 1e-6
+    ahead, behind = (
+        loss(*(value + sign * step * d for value, d in zip((x, y), direction, strict=True))) for sign in (1, -1)
+    )
+    slope = sum(float((g * d).sum()) for g, d in zip(gradients, direction, strict=True))
+    np.testing.assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-4, atol=1e-4)
+
+
+def test_parts_are_computed_in_place() -> None:
+    x, y = np.ones((64, 640), np.float32), np.ones((64, 640), np.float32)
+    assert rlx.memory_report(rlx.trace(FUNCTIONS["join rows"], x, y)).arena == 0
+    assert rlx.memory_report(rlx.trace(lambda x: np.roll(x, 128, axis=1) * 2, x)).arena == 0
+
+    def loss(x: Any) -> Any:
+        return (x[:, ::2] ** 2).sum()
+
+    assert rlx.memory_report(rlx.trace(rlx.grad(loss), np.ones((64, 1001), np.float32))).arena < 64 * 1001
