@@ -144,7 +144,7 @@ def main() -> None:
     for name, make in programs:
         calls, errors = make()
         found = TURNS.times_of(calls, clock)
-        ratios = " | ".join(f"{found[key] / found['f32']:.2f}" if key in found else "" for key in columns)
+        ratios = " | ".join(f"{found[key] / found['f32']:.2f}" if key in found else "-" for key in columns)
         print(f"| {name} | {found['f32'] * 1e6:.0f} | {ratios} | {errors['bf16']:.1e} | {errors['f32']:.1e} |")
 
 

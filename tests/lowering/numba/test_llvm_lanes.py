@@ -2,6 +2,7 @@
 
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -270,3 +271,41 @@ def test_narrow_numbers_are_those_of_the_loop(effort: Effort):
         assert np.array_equal(found.view(np.uint8), expected.view(np.uint8))
     text = emit_llvm([op for op in rlx.parse(narrow("{lir.vectorize}")).walk() if isinstance(op, KernelOp)])
     assert re.search(r"trunc <4 x i32> .* to <4 x i16>", text) and "sext <16 x i8>" in text and "xor <16 x i32>" in text
+
+
+def test_only_neighbours_are_loaded_at_once():
+    text = """builtin.module {
+lir.program @p {
+  %x = lir.input "x" : memref<3x4xbf16>
+  %o = lir.output 0 : memref<3x4xi32>
+  lir.launch @k over 3 by 3 reads(%x : memref<3x4xbf16>) writes(%o : memref<3x4xi32>)
+}
+lir.kernel @k(%x: memref<3x4xbf16>, %o: memref<3x4xi32>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  scf.for %i = %lo to %hi step %c1 {
+    %first = memref.load %x[%i, %c0] : memref<3x4xbf16>
+    %second = memref.load %x[%i, %c1] : memref<3x4xbf16>
+    %third = memref.load %x[%i, %c2] : memref<3x4xbf16>
+    %other = memref.load %x[%c0, %c1] : memref<3x4xbf16>
+    %a = lir.pack_bf16 %first, %second
+    %b = lir.pack_bf16 %first, %third
+    %c = lir.pack_bf16 %second, %first
+    %d = lir.pack_bf16 %first, %other
+    memref.store %a, %o[%i, %c0] : memref<3x4xi32>
+    memref.store %b, %o[%i, %c1] : memref<3x4xi32>
+    memref.store %c, %o[%i, %c2] : memref<3x4xi32>
+    memref.store %d, %o[%i, %c3] : memref<3x4xi32>
+  }
+  lir.return
+}
+}"""
+    bits = np.random.default_rng(0).integers(0, 1 << 16, (3, 4), np.uint16)
+    (found,) = compile_module(rlx.parse(text), 1, Effort.FULL)(bits.view(ml_dtypes.bfloat16))
+    first, second, third = (bits[:, n].astype(np.uint32) for n in range(3))
+    pairs = [(first, second), (first, third), (second, first), (first, second[0])]
+    expected = np.stack([low | high << 16 for low, high in pairs], -1)
+    assert np.array_equal(found.view(np.uint32), expected)
+    assert emit_llvm([op for op in rlx.parse(text).walk() if isinstance(op, KernelOp)]).count("load i32") == 1
