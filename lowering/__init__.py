@@ -10,7 +10,7 @@ ON_MIR = (
     "mir-prepare-for-fusion",
     "mir-decompose",
     "mir-normalize",
-    "mir-sink-concats",
+    "mir-sink-copies",
     "mir-split-axes",
     "mir-fit-memory",
     "rlx-grad",

@@ -19,7 +19,7 @@ from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
 from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
 from xdsl_rlx.lowering.mir_decompose import MirDecomposePass
 from xdsl_rlx.lowering.mir_normalize import MirNormalizePass
-from xdsl_rlx.lowering.mir_sink_concats import MirSinkConcatsPass
+from xdsl_rlx.lowering.mir_sink_copies import MirSinkCopiesPass
 from xdsl_rlx.lowering.mir_split_axes import MirSplitAxesPass
 from xdsl_rlx.lowering.run_errors import ConfigurationError
 from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
@@ -91,7 +91,7 @@ def prepared_for_fusion(bf16: bool) -> tuple[RewritingPass, ...]:
         MirNormalizePass(bf16),
         MirCsePass(),
         MirSplitAxesPass(),
-        MirSinkConcatsPass(),
+        MirSinkCopiesPass(),
         MirCanonicalizePass(),
         MirCsePass(),
     )

@@ -18,6 +18,8 @@ from xdsl_rlx.lowering.groups.group import ROW, UNIT, Group
 from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.transforms.rules.rule_table import SCALAR
+from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 FEW = 4
 """Steps that vectors of every n-th element are read in: shuffles of more registers cost more than they save."""
@@ -51,6 +53,10 @@ SWEEP = 256
 ROWS_AT_ONCE = 4
 """Rows that a sum over columns adds up before it loads and stores its total: more read from more places at once.
 benchmarks/breadth.py: "sum of 64x127x65 axis 1"."""
+
+MOST_COST = 4
+"""What an element of such a sum may cost, in additions: with more, memory does not set the time, and each
+row at once has a copy of its code. benchmarks/breadth.py: the cold time of "16 branches"."""
 
 MOST_READS = 4
 """Values that such a sum reads of each row: of more, the rows at once are more places than a processor prefetches."""
@@ -214,10 +220,10 @@ class ColumnKernel(GroupKernel):
         """Whether this is nothing but sums over columns, of a few values, with rows and columns enough."""
         if self._totals or self.stored or self.products or not self._sums or not rows:
             return False
-        inner = self.ranges(self.group.inner)
-        return (
-            bool(inner) and inner[-1].size >= LANES and _at_once(rows[-1]) > 1 and len(self.group.reads) <= MOST_READS
-        )
+        inner, group = self.ranges(self.group.inner), self.group
+        if not inner or inner[-1].size < LANES or _at_once(rows[-1]) == 1 or len(group.reads) > MOST_READS:
+            return False
+        return sum(scalar_cost(op) for op in group.ops if SCALAR.get(type(op)) is not None) <= MOST_COST
 
     def _in_groups_of_rows(self, nest: Nest, at: Mapping[int, SSAValue], rows: Sequence[Range]) -> Sequence[SSAValue]:
         """Sums over columns, to which some rows at a time are added, and then those that are left."""

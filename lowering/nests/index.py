@@ -48,7 +48,11 @@ def gather_nest(op: GatherOp, work: Work) -> None:
 
 
 COLUMNS = 64
-"""Columns of a scatter that one iteration goes through."""
+"""Columns that one iteration of a running sum goes through, and of a scatter at least."""
+
+MOST_COLUMNS = 1024
+"""Columns of a scatter that one iteration goes through at most: longer lines are read faster, as there are fewer of
+them; each thread has some. benchmarks/breadth.py: "gather rows of 1000x768 f32 grad"."""
 
 
 Combine: TypeAlias = Callable[[Number, Number], Number]
@@ -76,13 +80,15 @@ def _scatter(op: ScatterOp, work: Work, start: float, combine: Combine) -> None:
     updates = work.read(op.updates, (batches, outer, count, inner))
     indices = work.read(op.indices, (batches, count))
     result = work.write(op.result, (batches, outer, extent, inner))
-    blocks, width, element = -(-inner // COLUMNS), max(min(inner, COLUMNS), 1), element_of(op.updates)
+    share = -(-inner // (COLUMNS * work.buffers.threads)) * COLUMNS
+    most = min(max(share, COLUMNS), MOST_COLUMNS)
+    blocks, width, element = -(-inner // most), max(min(inner, most), 1), element_of(op.updates)
     type_ = i64 if element in (u8, u32) else compute_type(element)
 
     @work.over(batches * outer * blocks if extent else 0, (extent + 2 * count) * width, [updates, indices], [result])
     def scatter(it: Iteration, updates: Array, indices: Array, result: Array) -> None:
         b, o, block = it.unravel(batches, outer, blocks)
-        columns = range(block * COLUMNS, min((block + 1) * COLUMNS, inner))
+        columns = range(block * most, min((block + 1) * most, inner))
         for v in range(extent):
             for j in columns:
                 result[b, o, v, j] = cast(start, type_)

@@ -1,8 +1,9 @@
-"""The pass `mir-sink-concats`: elementwise ops on the parts of a concat, and not on all of it, which saves a copy."""
+"""The pass `mir-sink-copies`: elementwise ops on what a concat or a gather copies, which saves reading the copy."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -11,6 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, Rewr
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator
 
+from xdsl_rlx.dialects.mir.index import GatherOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, ReshapeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
@@ -25,11 +27,12 @@ DEPTH = 8
 """Elementwise ops in a row that are moved."""
 
 
-class MirSinkConcatsPass(RewritingPass):
+class MirSinkCopiesPass(RewritingPass):
     """
-    Move a concat behind the elementwise ops that alone read it, where nothing else would fuse with these.
+    Move a concat or a gather behind the elementwise ops that alone read it, where nothing else would fuse with these.
 
-    The parts are then computed right into their windows of the result.
+    The parts of a concat are then computed right into their windows of the result. A gather moves if its table has at
+    most half as many elements as its result.
 
     ```mlir
     %0 = mir.concat %x, %y axis 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
@@ -41,26 +44,46 @@ class MirSinkConcatsPass(RewritingPass):
     ```
     """
 
-    name = "mir-sink-concats"
+    name = "mir-sink-copies"
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
-        if not any(isinstance(op, ConcatOp) for op in module.walk()):
+        if not any(isinstance(op, ConcatOp | GatherOp) for op in module.walk()):
             return False
-        # what nothing reads any more reads concats, too
+        # what nothing reads any more reads copies, too
         remove_dead(module.body, PatternRewriterListener())
-        return rewrite(module, SinkConcat())
+        return rewrite(module, SinkCopy())
 
 
-class SinkConcat(RewritePattern):
-    """A concat and the elementwise op that alone reads it change places."""
+class SinkCopy(RewritePattern):
+    """A concat or a gather and the elementwise op that alone reads it change places."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if not isinstance(op, ConcatOp) or len(op.parts) > MOST_PARTS:
-            return
-        axis = op.axis_index
-        user = _reader(op.result)
-        if user is None or not _ends_there(op.result, axis):
-            return
+        if isinstance(op, ConcatOp) and len(op.parts) <= MOST_PARTS:
+            axis, user = op.axis_index, _reader(op.result)
+            if user is not None and _ends_there(op.result, axis):
+                self._sink_concat(op, axis, user, rewriter)
+        elif isinstance(op, GatherOp) and 2 * prod(shape_of(op.table)) <= prod(shape_of(op.result)):
+            user = _reader(op.result)
+            if user is not None and _ends_there(op.result, None):
+                self._sink_gather(op, user, rewriter)
+
+    @staticmethod
+    def _sink_gather(op: GatherOp, user: Operation, rewriter: PatternRewriter) -> None:
+        """Compute the elements of the table, and take those."""
+        rewriter.insertion_point = InsertPoint.before(user)
+        (result,) = user.results
+        copy = type(user).create(
+            operands=[op.table if x is op.result else _number(x) for x in user.operands],
+            result_types=[TensorType(element_of(result), shape_of(op.table))],
+            properties=dict(user.properties),
+        )
+        table = rewriter.insert(copy).results[0]
+        b = MirBuilder(rewriter)
+        rewriter.replace(user, [], [b.gather(table, op.indices, op.axis_index, op.batch_dims.value.data).ssa])
+
+    @staticmethod
+    def _sink_concat(op: ConcatOp, axis: int, user: Operation, rewriter: PatternRewriter) -> None:
+        """Compute the parts, and put those together."""
         rewriter.insertion_point = InsertPoint.before(user)
         b = MirBuilder(rewriter)
         (result,) = user.results
@@ -88,16 +111,29 @@ def _reader(value: SSAValue) -> Operation | None:
     return user if shape_of(user.results[0]) == shape_of(value) else None
 
 
-def _ends_there(value: SSAValue, axis: int, depth: int = DEPTH) -> bool:
-    """Whether elementwise ops of operands in memory lead from a value to what is in memory in any case."""
+def _ends_there(value: SSAValue, axis: int | None, depth: int = DEPTH) -> bool:
+    """
+    Whether elementwise ops lead from a value to what is in memory in any case.
+
+    Their other operands are in memory, so that windows along the axis cost nothing; without an axis, they are numbers.
+    """
     user = _reader(value)
+    if user is None or not depth:
+        return False
+    others = [x for x in user.operands if x is not value]
     rank = len(shape_of(value))
-    if user is None or not depth or not all(x is value or _is_in_memory(x, axis - rank) for x in user.operands):
+    if not all(not shape_of(_number(x)) if axis is None else _is_in_memory(x, axis - rank) for x in others):
         return False
     (result,) = user.results
     if all(_is_stored_for(use.operation) for use in result.uses):
         return True
     return _ends_there(result, axis, depth - 1)
+
+
+def _number(value: SSAValue) -> SSAValue:
+    """What a value expands, if that is one element of no axes."""
+    owner = value.owner
+    return owner.operand if isinstance(owner, ExpandOp) and not shape_of(owner.operand) else value
 
 
 def _is_stored_for(user: Operation) -> bool:

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p mir-sink-concats --split-input-file | filecheck %s
+// RUN: xdsl-opt %s -p mir-sink-copies --split-input-file | filecheck %s
 
 // Elementwise ops are computed on the parts, with windows of their other operands.
 // CHECK-LABEL: func.func @parts
@@ -43,4 +43,29 @@ func.func @beside_a_product(%x: tensor<2x3xf32>, %y: tensor<4x3xf32>, %a: tensor
   %1 = mir.concat %x, %y axis 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
   %2 = mir.add %1, %0 : (tensor<6x3xf32>, tensor<6x3xf32>) -> tensor<6x3xf32>
   func.return %2 : tensor<6x3xf32>
+}
+
+// -----
+
+// Elements of a small table are computed once, and not for each index.
+// CHECK-LABEL: func.func @table
+// CHECK-NEXT: %0 = mir.exp %table : tensor<4x3xf32>
+// CHECK-NEXT: %1 = mir.gather %0, %at axis 0 batch_dims 0
+// CHECK-NEXT: func.return %1
+func.func @table(%table: tensor<4x3xf32>, %at: tensor<9xi32>) -> tensor<9x3xf32> {
+  %0 = mir.gather %table, %at axis 0 batch_dims 0 : (tensor<4x3xf32>, tensor<9xi32>) -> tensor<9x3xf32>
+  %1 = mir.exp %0 : tensor<9x3xf32>
+  func.return %1 : tensor<9x3xf32>
+}
+
+// -----
+
+// Of a large table, those that are taken.
+// CHECK-LABEL: func.func @large_table
+// CHECK-NEXT: mir.gather
+// CHECK-NEXT: mir.exp
+func.func @large_table(%table: tensor<40x3xf32>, %at: tensor<9xi32>) -> tensor<9x3xf32> {
+  %0 = mir.gather %table, %at axis 0 batch_dims 0 : (tensor<40x3xf32>, tensor<9xi32>) -> tensor<9x3xf32>
+  %1 = mir.exp %0 : tensor<9x3xf32>
+  func.return %1 : tensor<9x3xf32>
 }
