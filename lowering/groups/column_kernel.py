@@ -257,8 +257,9 @@ class ColumnKernel(GroupKernel):
     ) -> Sequence[SSAValue]:
         """Add the elements of some rows in one column to its totals."""
         frames = [Frame(nest, {**self.top.indices, **columns, **row}, self.top) for row in rows]
-        for op in self._sums:
-            found = [self.value(frame, op.operands[0]) for frame in frames]
+        # all elements before the first total: what one sum adds up, another one may compute with
+        elements = [[self.value(frame, op.operands[0]) for frame in frames] for op in self._sums]
+        for op, found in zip(self._sums, elements, strict=True):
             while len(found) > 1:
                 sums = [self.combine(nest, op, x.value, y) for x, y in zip(found[::2], found[1::2], strict=False)]
                 found = [nest.scalars.of(x) for x in sums] + found[2 * len(sums) :]

@@ -82,3 +82,17 @@ def test_sums_over_columns(rows: int, columns: int) -> None:
                 np.testing.assert_allclose(total, np.sum(wide * 2, axis=axis), 1e-4, 1e-3)
                 most = rlx.compile(lambda x, axis=axis: np.max(x, axis=axis), threads=threads)(y)
                 np.testing.assert_array_equal(most, np.max(y, axis=axis))
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 6, 8, 40, 41])
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
+def test_sums_over_columns_that_compute_with_each_others_elements(rows: int, order: tuple[int, ...]) -> None:
+    def sums(x: Any, w: Any) -> Any:
+        square = x * x
+        parts = [np.sum(square, 1), np.sum(square * w, 1), np.max(square * w + x, 1)]
+        return [parts[n] for n in order]
+
+    rng = np.random.default_rng(rows)
+    x, w = rng.standard_normal((2, rows, 17)), rng.standard_normal((rows, 1))
+    for found, expected in zip(rlx.compile(sums)(x, w), sums(x, w), strict=True):
+        np.testing.assert_allclose(found, expected, 1e-13, 1e-13)

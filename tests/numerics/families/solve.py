@@ -185,8 +185,19 @@ def _triangle(np_: Any, op: solve.TriangularSolveOp, a: Any) -> Any:
 
 
 def _oracle_triangular(op: solve.TriangularSolveOp, a: Array, b: Array) -> Array:
-    found = _each(np.linalg.solve, _triangle(np, op, widen(a)), widen(b))
+    goes_up = (op.lower is None) != (op.transpose is not None)
+    found = [_substituted(m, x, goes_up) for m, x in _each(lambda *x: x, _triangle(np, op, widen(a)), widen(b))]
     return np.array(found).reshape(b.shape)
+
+
+def _substituted(a: Array, b: Array, goes_up: bool) -> Array:
+    """`a^-1 b` row by row. NumPy and SciPy raise for a zero on the diagonal, by which the op divides."""
+    x, n = b.copy(), len(b)
+    with np.errstate(all="ignore"):
+        for i in range(n)[:: -1 if goes_up else 1]:
+            known = slice(i + 1, n) if goes_up else slice(0, i)
+            x[i] = (x[i] - a[i, known] @ x[known]) / a[i, i]
+    return x
 
 
 def _factors(a: Array) -> tuple[Array, Array]:
