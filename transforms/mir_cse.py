@@ -13,8 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 from xdsl.traits import IsolatedFromAbove
 
+from xdsl_rlx.dialects.mir.control import FusionOp
+from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.dead_ops import is_dead, is_pure
-from xdsl_rlx.transforms.driver import RewritingPass, is_elementwise
+from xdsl_rlx.transforms.driver import RewritingPass, is_constant, is_elementwise
 
 
 class MirCsePass(RewritingPass):
@@ -119,7 +121,7 @@ def _share_in_block(
         if all(result.first_use is None for result in op.results):
             gone.append(op)
             continue
-        if any(len(region.blocks) > 1 for region in op.regions):
+        if any(len(region.blocks) > 1 for region in op.regions) or _has_loops_of_its_own(op, block):
             continue
         same = known.alike(op)
         is_chosen = chosen is None or op in chosen
@@ -137,6 +139,11 @@ def _share_in_block(
             # of ops that are equal and not chosen, later ones need the first alone
             if not has_twin:
                 known.add(same, op)
+
+
+def _has_loops_of_its_own(op: Operation, block: Block) -> bool:
+    """Whether an op is a constant in a kernel: one that is read as a row is not one that is read as a column."""
+    return is_constant(op) and isinstance(block.parent_op(), FusionOp) and bool(shape_of(op.results[0]))
 
 
 def _key(op: Operation) -> Hashable:

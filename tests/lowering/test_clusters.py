@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from random import Random
+from typing import Any
 
+import numpy as np
 import pytest
 from xdsl.dialects.func import FuncOp
 
@@ -105,3 +107,13 @@ def test_long_chains_of_functions_are_cut_into_groups_that_share_a_kernel() -> N
     lowered = rlx.lower(g).module
     assert len([op for op in lowered.walk() if isinstance(op, LaunchOp)]) == 3
     assert len(kernels_of(lowered)) == 1
+
+
+def test_a_constant_that_is_read_as_a_row_and_as_a_column() -> None:
+    def f(a: Any, x: Any) -> Any:
+        zero = np.zeros(4)
+        return (a * np.reshape(zero, (1, 4))).sum(1), (np.reshape(zero, (4, 1)) * a).sum(0), a @ zero + x, zero @ a
+
+    a, x = np.arange(16.0).reshape(4, 4), np.arange(4.0)
+    for found, expected in zip(rlx.compile(f)(a, x), f(a, x), strict=True):
+        np.testing.assert_array_equal(found, expected)
