@@ -128,9 +128,11 @@ def computed(name: str, operands: Sequence[Elements | None], element: Attribute)
 
 def converted(array: Elements, source: Attribute, target: Attribute) -> Elements | None:
     """Elements in another element type; None where that may round, or where it is not known here."""
-    before, after = "u1" if source == i1 else _RANGES.get(source), _RANGES.get(target)
+    before, after = "?" if source == i1 else _RANGES.get(source), _RANGES.get(target)
     if before is None or after is None or before[0] == "f" or not array.size:
         return None
     small = array[tuple(slice(None) if step else slice(0, 1) for step in array.strides)]
-    found = np.ascontiguousarray(small).view(before).reshape(small.shape).astype(after)
+    # a byte of a truth value that is not 0 is true, whatever it is: that of a constant of one value is 255
+    numbers = small != 0 if source == i1 else np.ascontiguousarray(small).view(before).reshape(small.shape)
+    found = numbers.astype(after)
     return np.broadcast_to(found.view(f"u{found.itemsize}"), array.shape)

@@ -97,3 +97,10 @@ def test_what_cannot_be_written_is_said() -> None:
         rlx.to_stablehlo(rlx.trace(lambda x: x * 2, np.ones(3)), np.ones(3))
     with pytest.raises(rlx.FrontendError, match="expected a graph or a function"):
         rlx.to_stablehlo(3)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_truth_values_that_are_cast_are_ones_and_zeros(n: int) -> None:
+    graph = rlx.trace(lambda x: x * rlx.eye(n, dtype="f32") + np.full((n, n), True).astype(np.float32), np.ones((n, n)))
+    text = rlx.to_stablehlo(graph)
+    assert "255" not in text and "2.55" not in text

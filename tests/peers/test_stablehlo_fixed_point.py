@@ -23,6 +23,7 @@ OTHERS: dict[str, str] = {
     "maxpool2d_take": _WINDOWS,
     "pinv-one": _ONE,
     "selective_scan-from-two": _TWO_FORMS,
+    "slogdet-one": _ONE,
     "splat": _TWO_FORMS,
     "splat_backward": _TWO_FORMS,
     "splat_prepare": _TWO_FORMS,
