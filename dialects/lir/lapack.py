@@ -47,7 +47,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Routine:
-    """A function of LAPACK, for the two element types that calls are of."""
+    """A function of LAPACK or BLAS, for the two element types that calls are of."""
 
     name: str
     """Without the letter of the type."""
@@ -57,7 +57,8 @@ class Routine:
     capital, this very letter.
     """
     parameters: tuple[Parameter, ...]
-    library: str = "lapack"
+    package: str = "lapack"
+    """Where SciPy has it: blas or lapack."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +280,7 @@ class TrsmOp(LapackOp):
     name = "lir.trsm"
 
     ROUTINE: ClassVar = Routine(
-        "trsm", "Rltuiioaiai", (Parameter("a", 2, is_written=False), Parameter("b", 2)), library="blas"
+        "trsm", "Rltuiioaiai", (Parameter("a", 2, is_written=False), Parameter("b", 2)), package="blas"
     )
 
     a = operand_def(MemRefType.constr())
@@ -311,7 +312,7 @@ class TrsvOp(LapackOp):
     name = "lir.trsv"
 
     ROUTINE: ClassVar = Routine(
-        "trsv", "ltuiaiai", (Parameter("a", 2, is_written=False), Parameter("b", 1)), library="blas"
+        "trsv", "ltuiaiai", (Parameter("a", 2, is_written=False), Parameter("b", 1)), package="blas"
     )
 
     a = operand_def(MemRefType.constr())

@@ -44,7 +44,7 @@ _LIBRARY = {
     },
     **{
         (name := f"{letter}{op.ROUTINE.name}"): (
-            f'\n{name} = fortran("{op.ROUTINE.library}", "{name}", "{op.ROUTINE.kinds.replace("o", one)}")\n'
+            f'\n{name} = fortran("{op.ROUTINE.package}", "{name}", "{op.ROUTINE.kinds.replace("o", one)}")\n'
         )
         for letter, one in (("s", "f"), ("d", "d"))
         for op in LAPACK_OPS
