@@ -11,7 +11,7 @@ from typing import TypeAlias, get_args
 
 from xdsl.dialects.builtin import IntegerType, TensorType, bf16, f32, f64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp
 from xdsl_rlx.dialects.mir.branch import WhileOp
@@ -31,7 +31,7 @@ from xdsl_rlx.dialects.mir.quant import (
 )
 from xdsl_rlx.dialects.mir.random import DrawOp
 from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceOp
-from xdsl_rlx.dialects.mir.shape import ConcatOp, TransposeOp
+from xdsl_rlx.dialects.mir.shape import ConcatOp
 from xdsl_rlx.dialects.mir.special import SpecialFunctionOp
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of, u8, u32
@@ -40,6 +40,7 @@ from xdsl_rlx.lowering.fuse.counted_loops import counted
 from xdsl_rlx.lowering.fuse.first_of_largest import first_of_the_largest
 from xdsl_rlx.lowering.fuse.loop_tables import NORMALIZE
 from xdsl_rlx.lowering.fuse.thin_products import thin_product
+from xdsl_rlx.lowering.fuse.transposed_matrices import is_transposed, turned
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.conv import planar, plane
 from xdsl_rlx.transforms.rules.wide import is_half, rounded, widened
@@ -221,36 +222,17 @@ def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
         # many vectors by one matrix
         return None
     if wanted[-1] == 1 and wanted[-2] > 1:
-        if _is_transposed(op.lhs):
-            return [b.reshape(_turned(b, rhs) @ _turned(b, lhs), wanted)]
-        return [b.reshape(b.reduce_sum(lhs * _turned(b, rhs), -1), wanted)]
+        if is_transposed(op.lhs):
+            return [b.reshape(turned(b, rhs) @ turned(b, lhs), wanted)]
+        return [b.reshape(b.reduce_sum(lhs * turned(b, rhs), -1), wanted)]
     if wanted[-2] != 1 or wanted[-1] <= 1:
         return None
-    if _is_transposed(op.rhs):
-        return [b.reshape(b.reduce_sum(_turned(b, rhs) * lhs, -1), wanted)]
+    if is_transposed(op.rhs):
+        return [b.reshape(b.reduce_sum(turned(b, rhs) * lhs, -1), wanted)]
     if element_of(op.result) == f64:
         # no tiles of one row are made in f64
-        return [b.reshape(b.reduce_sum(_turned(b, lhs) * rhs, -2), wanted)]
+        return [b.reshape(b.reduce_sum(turned(b, lhs) * rhs, -2), wanted)]
     return None
-
-
-def _is_transposed(x: SSAValue) -> bool:
-    """Whether the matrices of a value are those of another one, transposed."""
-    owner = x.owner
-    if not isinstance(owner, TransposeOp):
-        return False
-    *lead, row, column = owner.perm_list
-    return [*lead] == [*range(len(lead))] and (row, column) == (len(lead) + 1, len(lead))
-
-
-def _turned(b: MirBuilder, x: Value) -> Value:
-    """The matrices transposed: a row or a column is reshaped, a transpose undone."""
-    if _is_transposed(x.ssa):
-        owner = x.ssa.owner
-        assert isinstance(owner, TransposeOp)
-        return b.value(owner.operand)
-    *lead, rows, columns = x.shape
-    return b.reshape(x, (*lead, columns, rows)) if 1 in (rows, columns) else b.swapaxes(x, -1, -2)
 
 
 def _is_pointwise(at: Windows, kernel: Sequence[int]) -> bool:

@@ -15,6 +15,7 @@ from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.lowering.fuse.transposed_matrices import is_transposed, turned
 
 THIN = range(2, 5)
 """Extents of the thin dimension. A kernel reads as many columns, or keeps as many sums, per element: with more of them,
@@ -33,9 +34,9 @@ def thin_product(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
     if len(lhs.shape) != 2 or len(rhs.shape) != 2 or k < WIDE:
         return None
     if n in THIN and m >= WIDE and _is_computed(lhs):
-        return [_few_sums(_turned(rhs, b), lhs, b, by_rows=True)]
+        return [_few_sums(turned(b, rhs), lhs, b, by_rows=True)]
     if m in THIN and n >= WIDE and _is_computed(rhs):
-        return [_few_sums(lhs, _turned(rhs, b), b, by_rows=False)]
+        return [_few_sums(lhs, turned(b, rhs), b, by_rows=False)]
     return None
 
 
@@ -58,9 +59,9 @@ def _few_sums(few: Value, matrix: Value, b: MirBuilder, *, by_rows: bool) -> Val
     count, length = few.shape
     line = _line(few, b)
     rows = [b.narrow(few, 0, n, 1) if line is None else _row_of(line, n, length, b) for n in range(count)]
-    if _is_transposed(matrix):
+    if is_transposed(matrix.ssa):
         # sums along the columns of what is in memory
-        source = _turned(matrix, b)
+        source = turned(b, matrix)
         sums = [b.reduce_sum(source * b.reshape(row, (length, 1)), 0) for row in rows]
     else:
         sums = [b.reduce_sum(matrix * row, 1) for row in rows]
@@ -76,19 +77,9 @@ def _is_computed(x: Value) -> bool:
     return isinstance(owner, Operation) and not isinstance(owner, TransposeOp)
 
 
-def _is_transposed(x: Value) -> bool:
-    return isinstance(x.ssa.owner, TransposeOp)
-
-
-def _turned(x: Value, b: MirBuilder) -> Value:
-    """A matrix transposed, or the matrix that it is the transpose of."""
-    owner = x.ssa.owner
-    return b.value(owner.operand) if isinstance(owner, TransposeOp) else b.swapaxes(x, -1, -2)
-
-
 def _line(x: Value, b: MirBuilder) -> Value | None:
     """The rows of a transposed matrix, one behind the other: a flat shape asks for a copy. None for another one."""
-    return b.reshape(x, (prod(x.shape),)) if _is_transposed(x) and len(x.shape) == 2 else None
+    return b.reshape(x, (prod(x.shape),)) if is_transposed(x.ssa) and len(x.shape) == 2 else None
 
 
 def _row_of(line: Value, number: int, length: int, b: MirBuilder) -> Value:
