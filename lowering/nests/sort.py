@@ -220,6 +220,47 @@ def _sort_by_rank(given: Rows, each: int) -> None:
                 positions[it.index, cast(place, INDEX)] = cast(at, i64)
 
 
+@dataclass(frozen=True)
+class RadixPasses:
+    """
+    Stable passes over `digits` digits of keys, the lowest of which begins at a bit.
+
+    A digit that is equal in all keys is left out (Knuth, TAOCP 3, 5.2.5).
+    """
+
+    digits: int
+    first_bit: int = 0
+
+    def _digit(self, key: Number, number: int) -> Number:
+        return cast((key >> (self.first_bit + DIGIT * number)) & (BUCKETS - 1), INDEX)
+
+    def count(self, tally: Array, key: Number) -> None:
+        """Count the digits of a key in [digits, buckets]."""
+        for number in tuple(range(self.digits)):
+            place = self._digit(key, number)
+            tally[number, place] = tally[number, place] + 1
+
+    def sort(self, row: Array, tally: Array) -> Number:
+        """Sort the keys `row[0, 0]`, and with them what is in the other parts; gives the side `row[:, side]` of all."""
+        parts, _, extent = row.shape
+        side = cast(0, INDEX)
+        for number in tuple(range(self.digits)):
+            if tally[number, self._digit(row[0, side, 0], number)] < extent:
+                before = cast(0, i64)
+                for bucket in rolled(range(BUCKETS)):
+                    size = tally[number, bucket]
+                    tally[number, bucket] = before
+                    before = before + size
+                for at in rolled(range(extent)):
+                    bucket = self._digit(row[0, side, at], number)
+                    place = tally[number, bucket]
+                    tally[number, bucket] = place + 1
+                    for part in tuple(range(parts)):
+                        row[part, 1 - side, cast(place, INDEX)] = row[part, side, at]
+                side = 1 - side
+        return side
+
+
 def _sort_by_radix(given: Rows, each: int) -> None:
     """
     Stable passes from the lowest digit up; one whose digits are all equal is left out (Knuth, TAOCP 3, 5.2.5).
@@ -231,19 +272,15 @@ def _sort_by_radix(given: Rows, each: int) -> None:
     count = 1 if narrow else 2
     entries = work.scratch_per_piece(given.rows, each, (count, 2, extent), i64, "entries")
     tallies = work.scratch_per_piece(given.rows, each, (digits, BUCKETS), i64, "tallies")
-    first_bit = 32 if narrow else 0
+    passes = RadixPasses(digits, 32 if narrow else 0)
 
     @work.over(given.rows, each, [given.operand], [given.result, entries, tallies])
     def radix(it: Iteration, x: Array, positions: Array, entries: Array, tallies: Array) -> None:
-        row, tally, side = entries[it.piece], tallies[it.piece], cast(0, INDEX)
+        row, tally = entries[it.piece], tallies[it.piece]
         tally[...] = 0
         least = given.key(x[it.index, 0])
         for at in rolled(range(extent)):
             least = min(least, given.key(x[it.index, at]))
-
-        def digit(key: Number, number: int) -> Number:
-            return cast((key >> (first_bit + DIGIT * number)) & (BUCKETS - 1), INDEX)
-
         for at in rolled(range(extent)):
             key = cast(given.key(x[it.index, at]) - least, i64)
             if narrow:
@@ -251,25 +288,8 @@ def _sort_by_radix(given: Rows, each: int) -> None:
             row[0, 0, at] = key
             if not narrow:
                 row[1, 0, at] = cast(at, i64)
-            for number in tuple(range(digits)):
-                place = digit(key, number)
-                tally[number, place] = tally[number, place] + 1
-        for number in tuple(range(digits)):
-            if tally[number, digit(row[0, side, 0], number)] < extent:
-                before = cast(0, i64)
-                for bucket in rolled(range(BUCKETS)):
-                    size = tally[number, bucket]
-                    tally[number, bucket] = before
-                    before = before + size
-                for at in rolled(range(extent)):
-                    key = row[0, side, at]
-                    bucket = digit(key, number)
-                    place = tally[number, bucket]
-                    tally[number, bucket] = place + 1
-                    row[0, 1 - side, cast(place, INDEX)] = key
-                    if not narrow:
-                        row[1, 1 - side, cast(place, INDEX)] = row[1, side, at]
-                side = 1 - side
+            passes.count(tally, key)
+        side = passes.sort(row, tally)
         for at in rolled(range(k)):
             positions[it.index, at] = row[0, side, at] & LOW_WORD if narrow else row[1, side, at]
 

@@ -15,12 +15,11 @@ from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.constants import is_integer
 from xdsl_rlx.dialects.lir.memory import element_bytes
-from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.index import SortOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u32
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, isnan, lanes, rolled, select
-from xdsl_rlx.lowering.nests.sort import BUCKETS, DIGIT, FloatOrder
+from xdsl_rlx.lowering.nests.sort import BUCKETS, DIGIT, FloatOrder, RadixPasses
 from xdsl_rlx.lowering.nests.work import NEST, Work
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
 
@@ -247,39 +246,20 @@ def _merge(v: Array, step: _Pass, padded: int) -> None:
 def _by_digits(work: Work, operand: Argument, result: Argument, keys: Keys, digits: int, each: int) -> None:
     """A row an iteration: passes from the lowest digit up, as in `topk`, without positions."""
     rows, extent = operand.shape
-    entries = work.scratch_per_piece(rows, each, (2, extent), keys.type, "entries")
+    entries = work.scratch_per_piece(rows, each, (1, 2, extent), keys.type, "entries")
     tallies = work.scratch_per_piece(rows, each, (digits, BUCKETS), i64, "tallies")
+    passes = RadixPasses(digits)
 
     @work.over(rows, each, [operand], [result, entries, tallies])
     def radix(it: Iteration, x: Array, y: Array, entries: Array, tallies: Array) -> None:
-        row, tally, side = entries[it.piece], tallies[it.piece], cast(0, INDEX)
+        row, tally = entries[it.piece], tallies[it.piece]
         tally[...] = 0
         least = keys.key(x[it.index, 0])
         for at in rolled(range(extent)):
             least = min(least, keys.key(x[it.index, at]))
-
-        def digit(key: Number, number: int) -> Number:
-            return cast((key >> (DIGIT * number)) & (BUCKETS - 1), INDEX)
-
         for at in rolled(range(extent)):
-            key = keys.key(x[it.index, at]) - least
-            row[0, at] = key
-            for number in tuple(range(digits)):
-                place = digit(key, number)
-                tally[number, place] = tally[number, place] + 1
-        for number in tuple(range(digits)):
-            if tally[number, digit(row[side, 0], number)] < extent:
-                before = cast(0, i64)
-                for bucket in rolled(range(BUCKETS)):
-                    count = tally[number, bucket]
-                    tally[number, bucket] = before
-                    before = before + count
-                for at in rolled(range(extent)):
-                    key = row[side, at]
-                    bucket = digit(key, number)
-                    place = tally[number, bucket]
-                    tally[number, bucket] = place + 1
-                    row[1 - side, cast(place, INDEX)] = key
-                side = 1 - side
+            row[0, 0, at] = keys.key(x[it.index, at]) - least
+            passes.count(tally, row[0, 0, at])
+        side = passes.sort(row, tally)
         for at in rolled(range(extent)):
-            y[it.index, at] = keys.number(row[side, at] + least)
+            y[it.index, at] = keys.number(row[0, side, at] + least)
