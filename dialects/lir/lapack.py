@@ -268,8 +268,29 @@ class GetrsOp(LapackOp):
         _check_shape(b, b.shape[0], lu.shape[0])
 
 
+class TriangularOp(LapackOp, abc.ABC):
+    """A solve with a triangle of the rows of `a`, in place."""
+
+    a = operand_def(MemRefType.constr())
+    a_indices = var_operand_def(INDEX)
+    b = operand_def(MemRefType.constr())
+    b_indices = var_operand_def(INDEX)
+    lower = opt_prop_def(UnitAttr)
+    transpose = opt_prop_def(UnitAttr)
+    unit_diagonal = opt_prop_def(UnitAttr)
+
+    def flags(self, turns: bool) -> tuple[bool, bool, bool]:
+        """What BLAS is told: it sees `a^T`, whose triangle is the other one, and is to solve with `a` if it `turns`."""
+        return self.lower is None, (self.transpose is not None) != turns, self.unit_diagonal is not None
+
+    def verify_shapes(self) -> None:
+        a, b = self.buffers()
+        _check_square(a.shape)
+        _check_shape(b, a.shape[0], *b.shape[1:])
+
+
 @irdl_op_definition
-class TrsmOp(LapackOp):
+class TrsmOp(TriangularOp):
     """
     Solve with a triangle of the rows of `a` in place: the columns of `b`, [n, k], become those of `a^-1 b`, by BLAS.
 
@@ -283,30 +304,16 @@ class TrsmOp(LapackOp):
         "trsm", "Rltuiioaiai", (Parameter("a", 2, is_written=False), Parameter("b", 2)), package="blas"
     )
 
-    a = operand_def(MemRefType.constr())
-    a_indices = var_operand_def(INDEX)
-    b = operand_def(MemRefType.constr())
-    b_indices = var_operand_def(INDEX)
-    lower = opt_prop_def(UnitAttr)
-    transpose = opt_prop_def(UnitAttr)
-    unit_diagonal = opt_prop_def(UnitAttr)
-
     assembly_format = _format("a", "b", flag=_TRIANGLE)
 
     def arguments(self) -> list[CallArgument]:
-        # what BLAS sees is x^T a^T = b^T, and of a^T the other triangle
+        # of x^T a^T = b^T
         a, b = self.buffers()
-        flags = (self.lower is None, self.transpose is not None, self.unit_diagonal is not None)
-        return [*flags, b.shape[1], b.shape[0], 1.0, a, a.leading_dimension, b, b.leading_dimension]
-
-    def verify_shapes(self) -> None:
-        a, b = self.buffers()
-        _check_square(a.shape)
-        _check_shape(b, a.shape[0], b.shape[1])
+        return [*self.flags(False), b.shape[1], b.shape[0], 1.0, a, a.leading_dimension, b, b.leading_dimension]
 
 
 @irdl_op_definition
-class TrsvOp(LapackOp):
+class TrsvOp(TriangularOp):
     """`lir.trsm` of one right-hand side, [n]."""
 
     name = "lir.trsv"
@@ -315,25 +322,11 @@ class TrsvOp(LapackOp):
         "trsv", "ltuiaiai", (Parameter("a", 2, is_written=False), Parameter("b", 1)), package="blas"
     )
 
-    a = operand_def(MemRefType.constr())
-    a_indices = var_operand_def(INDEX)
-    b = operand_def(MemRefType.constr())
-    b_indices = var_operand_def(INDEX)
-    lower = opt_prop_def(UnitAttr)
-    transpose = opt_prop_def(UnitAttr)
-    unit_diagonal = opt_prop_def(UnitAttr)
-
     assembly_format = _format("a", "b", flag=_TRIANGLE)
 
     def arguments(self) -> list[CallArgument]:
         a, b = self.buffers()
-        flags = (self.lower is None, self.transpose is None, self.unit_diagonal is not None)
-        return [*flags, a.shape[0], a, a.leading_dimension, b, 1]
-
-    def verify_shapes(self) -> None:
-        a, b = self.buffers()
-        _check_square(a.shape)
-        _check_shape(b, a.shape[0])
+        return [*self.flags(True), a.shape[0], a, a.leading_dimension, b, 1]
 
 
 @irdl_op_definition

@@ -125,8 +125,7 @@ class WindowPanels:
     def rows(self) -> list[tuple[int, int]]:
         """For each tap along rows, of which rows of the image it reads every so many, and how many lines below."""
         step, apart = self.e.stride[0], self.e.dilation[0]
-        phases = sorted({r * apart % step for r in range(self.e.kernel[0])})
-        return [(phases.index(r * apart % step), r * apart // step) for r in range(self.e.kernel[0])]
+        return [(self.phases.index(r * apart % step), r * apart // step) for r in range(self.e.kernel[0])]
 
     @cached_property
     def phases(self) -> list[int]:
