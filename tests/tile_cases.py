@@ -1,8 +1,27 @@
 """Programs of single matrix products, for tests of the loops that these become."""
 
+import random
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from levels import EVERY
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+import xdsl_rlx as rlx
+from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
+from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
+from xdsl_rlx.lowering.tiles.tile_sizes import Registers
+
+Array = np.ndarray
+
+SIZES = tuple(range(1, 131)) if EVERY else (1, 2, 3, 4, 5, 7, 8, 13, 14, 15, 16, 17, 31, 33, 48, 63, 64, 65, 127, 130)
 
 
 @dataclass(frozen=True)
@@ -79,3 +98,52 @@ lir.kernel @z{n}(%c: {c}, %lo: index, %hi: index) {{
 }}""")
     lines = "\n".join([*heads, "lir.loop %t = 0 to 2 {", *bodies, "}"])
     return f"builtin.module {{\nlir.program @p {{\n{lines}\n}}\n" + "\n".join(kernels) + "\n}"
+
+
+FEW = [Case(15, 33, 20, 15, False, False), Case(17, 6, 35, 17, True, False, True)]
+"""For what takes long to compile."""
+
+
+def some_cases(seed: int, count: int, depths: Sequence[int]) -> list[Case]:
+    """Products that are drawn: of any sizes, layouts and pieces."""
+    rng = random.Random(seed)
+    found: list[Case] = []
+    for _ in range(count):
+        rows, columns, depth = rng.choice(SIZES), rng.choice(SIZES), rng.choice(depths)
+        chunk = rng.choice((rows, max(rows // 2, 1), 5))
+        found.append(Case(rows, depth, columns, chunk, rng.random() < 0.5, False, rng.random() < 0.5))
+    return found
+
+
+def in_all_layouts(*sizes: tuple[int, int, int, int]) -> list[Case]:
+    """Products of rows, depth, columns and rows of a piece, with both factors as they are and transposed."""
+    layouts = [(transposed, across) for transposed in (False, True) for across in (False, True)]
+    return [Case(*size, transposed, False, across) for size in sizes for transposed, across in layouts]
+
+
+def tiled(cases: list[Case], element: str, result: str, registers: Registers, dot: type[Operation]) -> ModuleOp:
+    """The program with loops for products, which have `dot` where the processor has its instruction."""
+    module = rlx.parse(text_of(cases, element, result))
+    tiles = LirTileMatmulsPass(registers.lanes, registers.count, registers.bf16, registers.int8)
+    tiles.apply(Context(), module)
+    LirMarkUnrolledPass().apply(Context(), module)
+    assert not any(isinstance(op, GemmOp) for op in module.walk())
+    assert any(isinstance(op, dot) for op in module.walk()) == (registers.bf16 or registers.int8)
+    LirCheckBoundsPass().apply(Context(), module)
+    module.verify()
+    return module
+
+
+def products(
+    module: ModuleOp, cases: list[Case], drawn: Callable[[tuple[int, int]], Array], effort: Effort, backend: Backend
+) -> Iterator[tuple[Case, Array, Array, Array]]:
+    """Of each case both factors, of elements that are drawn, and the product that the program finds."""
+    factors: list[tuple[Array, Array]] = []
+    values: dict[str, Array] = {}
+    for n, case in enumerate(cases):
+        a = values[f"a{n}"] = drawn((case.depth, case.rows) if case.across else (case.rows, case.depth))
+        b = values[f"b{n}"] = drawn((case.columns, case.depth) if case.transposed else (case.depth, case.columns))
+        factors.append((a.T if case.across else a, b.T if case.transposed else b))
+    results = compile_module(module, 2, effort, backend)(**values)
+    for case, pair, found in zip(cases, factors, results, strict=True):
+        yield case, *pair, found
