@@ -44,11 +44,11 @@ def times_of(case: Case, threads: int, clock: Callable[[], float]) -> dict[str, 
 
 
 def _calls(case: Case, threads: int) -> dict[str, Callable[[], Any]]:
-    ours = rlx.grad(_loss(case.ours), argnums=case.wrt) if case.wrt else case.ours
+    ours = rlx.grad(loss_of(case.ours), argnums=case.wrt) if case.wrt else case.ours
     compiled = rlx.compile(ours, threads=threads)
     calls: dict[str, Callable[[], Any]] = {"ours": lambda: compiled(*case.arrays)}
     if case.jax is not None:
-        jitted = jax.jit(jax.grad(_loss(case.jax), argnums=case.wrt) if case.wrt else case.jax)
+        jitted = jax.jit(jax.grad(loss_of(case.jax), argnums=case.wrt) if case.wrt else case.jax)
         given = [jnp.asarray(x) for x in case.arrays]
         calls["jax"] = lambda: jax.block_until_ready(jitted(*given))
     if torch and case.torch is not None:
@@ -70,7 +70,7 @@ def _by_torch(case: Case, function: Function) -> Callable[[], Any]:
         xs = list(tensors)
         for n in case.wrt:
             xs[n] = tensors[n].detach().requires_grad_()
-        found = torch.autograd.grad(_loss(function)(*xs), [xs[n] for n in case.wrt], allow_unused=True)
+        found = torch.autograd.grad(loss_of(function)(*xs), [xs[n] for n in case.wrt], allow_unused=True)
         return [torch.zeros_like(xs[n]) if y is None else y for n, y in zip(case.wrt, found, strict=True)]
 
     return call
@@ -82,7 +82,7 @@ def _tensor(x: np.ndarray[Any, Any]) -> Any:
     return torch.from_numpy(x.copy())
 
 
-def _loss(function: Function) -> Function:
+def loss_of(function: Function) -> Function:
     """The sum of squares of all results, which has a dense gradient."""
 
     def loss(*xs: Any) -> Any:

@@ -92,27 +92,16 @@ def work_of(kernel: KernelOp, extent: int, chunk: int) -> KernelWork:
     counts = _Count()
     whole, rest = divmod(extent, chunk)
     walk = _Walk(kernel)
+
+    def pieces(first: int, count: int) -> _Count:
+        low = Linear(first * chunk) if count == 1 else walk.symbols.new(first * chunk, (first + count - 1) * chunk)
+        return walk.piece(low, chunk)
+
     if whole:
-        low = walk.symbols.new(0, (whole - 1) * chunk)
-        one = walk.piece(low, chunk)
-        if one.unknown and (each := _one_by_one(walk, whole, chunk, one)) is not None:
-            counts.add(each, 1)
-        else:
-            counts.add(one, whole)
+        counts.add(walk.alike(whole, pieces), 1)
     if rest:
         counts.add(walk.piece(Linear(whole * chunk), rest), 1)
     return counts.work(kernel)
-
-
-def _one_by_one(walk: _Walk, pieces: int, chunk: int, at_once: _Count) -> _Count | None:
-    """The work of pieces that are not alike; None where looking at each does not help."""
-    counts = _Count()
-    for number in range(pieces):
-        one = walk.piece(Linear(number * chunk), chunk)
-        if walk.visits > MOST_VISITS or one.unknown >= at_once.unknown:
-            return None
-        counts.add(one, 1)
-    return counts
 
 
 @dataclass
@@ -241,23 +230,40 @@ class _Walk(IndexRanges):
         trips = max(0, -(-span // step))
         if not trips:
             return
-        start = self.range(low)
-        self.forms[op.body.block.args[0]] = self.symbols.new(start[0], start[1] + (trips - 1) * step)
-        inside = self.count(op.body.block)
-        if inside.unknown and (each := self.each(op, low, step, trips, inside)) is not None:
-            found.add(each, 1)
-        else:
-            found.add(inside, trips)
 
-    def each(self, op: scf.ForOp, low: Linear, step: int, trips: int, at_once: _Count) -> _Count | None:
-        """The work of iterations that are not alike; None where looking at each does not help."""
+        def turns(first: int, count: int) -> _Count:
+            begin = low.add(first * step)
+            least, most = self.range(begin)
+            inner = begin if count == 1 else self.symbols.new(least, most + (count - 1) * step)
+            self.forms[op.body.block.args[0]] = inner
+            return self.count(op.body.block)
+
+        found.add(self.alike(trips, turns), 1)
+
+    def alike(self, trips: int, run: Callable[[int, int], _Count]) -> _Count:
+        """
+        The work of a number of turns, of which `run(first, count)` counts any one of `count` turns from `first` on.
+
+        Turns of which that is not known at once, as those of a loop whose last block is shorter, are divided in halves
+        until it is, unless a single turn is no better known or too many blocks were visited.
+        """
+        at_once = run(0, trips)
         together = _Count()
-        for trip in range(trips):
-            self.forms[op.body.block.args[0]] = low.add(trip * step)
-            one = self.count(op.body.block)
-            if self.visits > MOST_VISITS or one.unknown >= at_once.unknown:
-                return None
-            together.add(one, 1)
+        if not at_once.unknown or trips == 1 or run(0, 1).unknown >= at_once.unknown:
+            together.add(at_once, trips)
+            return together
+        spans = [(0, trips)]
+        while spans:
+            first, count = spans.pop()
+            one = run(first, count)
+            if self.visits > MOST_VISITS or (count == 1 and one.unknown >= at_once.unknown):
+                together = _Count()
+                together.add(at_once, trips)
+                return together
+            if one.unknown and count > 1:
+                spans += [(first + count // 2, count - count // 2), (first, count // 2)]
+            else:
+                together.add(one, count)
         return together
 
     def branch(self, op: scf.IfOp, found: _Count) -> None:

@@ -1,5 +1,6 @@
 """The work of launches: what is counted by hand is what is counted, and what data decides is said to be unknown."""
 
+import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
@@ -24,7 +25,7 @@ def kernel(body: str, buffers: str = f"%x: {SUM}, %y: {SUM}") -> KernelOp:
     return op
 
 
-def total(graph: rlx.GraphModule) -> KernelWork:
+def total(graph: rlx.Graph | rlx.GraphModule) -> KernelWork:
     module = rlx.lower(graph).module
     work = works_of([op for op in module.walk() if isinstance(op, KernelOp)])
     launches = [op for op in module.walk() if isinstance(op, LaunchOp)]
@@ -147,3 +148,13 @@ def test_loops_to_a_remainder_of_a_number(low: int, trips: int):
       memref.store %b, %y[%j] : {SUM}
     }}"""
     assert work_of(kernel(body), 1, 1).flops == trips
+
+
+@pytest.mark.parametrize("depth", [1, 255, 257, 10_000, 100_000])
+@pytest.mark.parametrize("rows", [1, 7, 50])
+def test_products_are_counted_exactly_at_all_depths(rows: int, depth: int):
+    found = total(rlx.compile(np.matmul).trace(np.zeros((rows, depth), "f4"), np.zeros((depth, 50), "f4")))
+    products = 2 * rows * depth * 50
+    # sums of blocks of the depth are added, too
+    assert not found.unknown and products <= found.flops + 2 * rows * 50 <= 1.06 * products + 4 * rows * 50
+    assert found.read == 4 * depth * (rows + 50) or found.read == 4 * (depth * (rows + 50) + rows * 50)
