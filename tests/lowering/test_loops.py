@@ -74,7 +74,8 @@ def test_workers_that_share_the_phases_of_a_body_see_the_arguments_of_its_iterat
     graph = compiled(loops.double_buffered(20, chunk=4), 2)
     child = os.fork()
     if child == 0:
-        # one worker, which never sleeps: it takes part in the shortest phases
+        # one worker, on a single core too, which never sleeps: it takes part in the shortest phases
+        pool().ensure_workers(1)
         pool().table[PoolTable.SPIN_NS // WORD] = 1 << 60
         right, shared = True, 0
         for number in range(200_000):

@@ -335,6 +335,16 @@ class RunPlan:
     def parallel(self) -> bool:
         return bool(self.get(PlanTable.PARALLEL))
 
+    @property
+    def workers(self) -> int:
+        """
+        The workers that take part in a run.
+
+        Not more than there are other cores: chunks are as many as threads were asked for, so that results do not
+        depend on the machine, but workers beyond the cores would only take turns with each other.
+        """
+        return min(self.threads, cores()) - 1
+
     def get(self, offset: int) -> int:
         return int(self.table[offset // WORD])
 

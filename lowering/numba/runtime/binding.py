@@ -273,7 +273,7 @@ class Binding:
     def _block(self, values: Mapping[int, Array], targets: Sequence[Array]) -> Words:
         """The block of a call with these arguments and results, which the caller keeps alive, and workers to run it."""
         if self.plan.parallel:
-            pool().ensure_workers(self.plan.threads - 1)
+            pool().ensure_workers(self.plan.workers)
         block = self.plan.template.copy()
         first = CallBlock.BUFFERS // WORD
         for index, value in values.items():
