@@ -65,12 +65,13 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         from breadth_layers import attention, convolutions, graphs, norms_and_losses, recurrences
         from breadth_numerics import draws, linear_algebra, optimisers, special_functions, statistics, transforms
         from breadth_run import times_of
+        from breadth_transformed import transformed
 
         if torch:
             torch.set_num_threads(options.threads)
         families = [elementwise, reductions, layouts, indices, sorting, products, convolutions, attention]
         families += [norms_and_losses, recurrences, graphs, transforms, linear_algebra, special_functions, optimisers]
-        families += [draws, statistics]
+        families += [draws, statistics, transformed]
         clock = time.process_time if options.cpu_time else time.perf_counter
         cases = chain.from_iterable(family() for family in families)
         wanted = (case for case in cases if options.only in f"{case.family}: {case.name}")
