@@ -92,7 +92,10 @@ def _jacobians() -> Iterator[Case]:
         yield from _case(f"jacrev of {n}", arrays, lambda xp, lib: lib.jacrev(field(xp)))
         yield from _case(f"jacfwd of {n}", arrays, lambda xp, lib: lib.jacfwd(field(xp)))
         batched = (normal(64, n), *arrays[1:])
-        yield from _case(f"jacfwd of {n} by 64", batched, lambda xp, lib: lib.vmap(lib.jacfwd(field(xp)), (0, None, None)))
+        yield from _case(
+            f"jacfwd of {n} by 64", batched,
+            lambda xp, lib: lib.vmap(lib.jacfwd(field(xp)), (0, None, None)),
+        )  # fmt: skip
         yield from _case(
             f"divergence of {n} by 64", batched,
             lambda xp, lib: lib.vmap(lambda *a: xp.trace(lib.jacrev(field(xp))(*a)), (0, None, None)),

@@ -12,7 +12,7 @@ threads; times are minima of interleaved turns, in microseconds.
 
 # Objects of JAX.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportUnknownLambdaType=false
 
 from __future__ import annotations
 

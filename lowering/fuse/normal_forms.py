@@ -184,6 +184,8 @@ def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     if shape_of(op.lhs)[-1] == 1:
         return [b.mul(op.lhs, op.rhs)]
     if type_ in (f32, f64):
+        if (product := _of_many_vectors(op, b)) is not None:
+            return [product]
         # in loops, tiles of one row keep what the iterations read
         return thin_product(op, b) or _by_a_vector(op, b) if isinstance(op.parent_op(), FuncOp) else None
     if isinstance(type_, IntegerType):
@@ -209,6 +211,26 @@ def is_product_of_bf16(op: Operation) -> bool:
     return shape_of(op.lhs)[-1] > 1 and shape_of(op.result)[-1] >= NARROW
 
 
+def _of_many_vectors(op: MatmulOp, b: MirBuilder) -> Value | None:
+    """
+    Products of a batch of vectors with one matrix, as one product of matrices; None for other products.
+
+    They come from vmap, as do the batches of tangents of which Jacobians and Hessians consist. One by one, each reads
+    the whole matrix.
+    """
+    lhs, rhs, wanted = b.value(op.lhs), b.value(op.rhs), shape_of(op.result)
+    count, (rows, columns) = prod(wanted[:-2]), wanted[-2:]
+    if count <= 1 or min(rows, columns) != 1 or rows == columns:
+        return None
+    vectors, matrix = (rhs, lhs) if columns == 1 else (lhs, rhs)
+    if prod(vectors.shape[:-2]) != count or prod(matrix.shape[:-2]) != 1:
+        return None
+    if len(matrix.shape) > 2:
+        matrix = b.reshape(matrix, matrix.shape[-2:])
+    matrix = turned(b, matrix) if columns == 1 else matrix
+    return b.reshape(b.reshape(vectors, (count, matrix.shape[0])) @ matrix, wanted)
+
+
 def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
     """
     A matrix by a vector as sums along the rows of the matrix: it is read once, as fast as memory gives it, and the sums
@@ -219,7 +241,6 @@ def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
     lhs, rhs, wanted = b.value(op.lhs), b.value(op.rhs), shape_of(op.result)
     matrix = lhs if wanted[-1] == 1 else rhs
     if prod(matrix.shape[:-2]) != prod(wanted[:-2]):
-        # many vectors by one matrix
         return None
     if wanted[-1] == 1 and wanted[-2] > 1:
         if is_transposed(op.lhs):

@@ -77,6 +77,26 @@ func.func @vector(%a: tensor<4x3xf32>, %x: tensor<3x1xf32>, %y: tensor<1x3xf32>,
 
 // -----
 
+// Many vectors by one matrix: one product of matrices.
+// CHECK-LABEL: func.func @vectors(%a: tensor<4x3xf32>, %x: tensor<2x3x1xf32>, %y: tensor<2x5x1x4xf32>) -> (tensor<2x4x1xf32>, tensor<2x5x1x3xf32>) {
+// CHECK-NEXT: %0 = mir.transpose %a perm [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %1 = mir.reshape %x : tensor<2x3x1xf32> to tensor<2x3xf32>
+// CHECK-NEXT: %2 = mir.matmul %1, %0 : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: %3 = mir.reshape %2 : tensor<2x4xf32> to tensor<2x4x1xf32>
+// CHECK-NEXT: %4 = mir.reshape %y : tensor<2x5x1x4xf32> to tensor<10x4xf32>
+// CHECK-NEXT: %5 = mir.matmul %4, %a : (tensor<10x4xf32>, tensor<4x3xf32>) -> tensor<10x3xf32>
+// CHECK-NEXT: %6 = mir.reshape %5 : tensor<10x3xf32> to tensor<2x5x1x3xf32>
+// CHECK-NEXT: func.return %3, %6 : tensor<2x4x1xf32>, tensor<2x5x1x3xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+func.func @vectors(%a: tensor<4x3xf32>, %x: tensor<2x3x1xf32>, %y: tensor<2x5x1x4xf32>) -> (tensor<2x4x1xf32>, tensor<2x5x1x3xf32>) {
+  %0 = mir.matmul %a, %x : (tensor<4x3xf32>, tensor<2x3x1xf32>) -> tensor<2x4x1xf32>
+  %1 = mir.matmul %y, %a : (tensor<2x5x1x4xf32>, tensor<4x3xf32>) -> tensor<2x5x1x3xf32>
+  func.return %0, %1 : tensor<2x4x1xf32>, tensor<2x5x1x3xf32>
+}
+
+// -----
+
 // The position of the largest element: the least of those that equal it.
 // CHECK-LABEL: func.func @position(%x: tensor<4x3xf32>) -> tensor<4x1xi64> {
 // CHECK-NEXT: %0 = mir.reduce_max %x axes [1] keep_dim : (tensor<4x3xf32>) -> tensor<4x1xf32>
