@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import gcd, inf
 from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import PrefetchOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
+from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.fuse.nesting import Reduces
 from xdsl_rlx.lowering.groups.accumulators import BLOCK, LANES, Accumulator, most_steps
 from xdsl_rlx.lowering.groups.group import ROW, UNIT, Group
-from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
+from xdsl_rlx.lowering.groups.group_kernel import FAR, Frame, GroupKernel, Range
 from xdsl_rlx.lowering.groups.products import Product
+from xdsl_rlx.lowering.groups.transposed_tiles import TransposedTiles
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
 from xdsl_rlx.transforms.scalar_cost import scalar_cost
+
+NOTHING: Mapping[SSAValue, Scalar] = {}
 
 FEW = 4
 """Steps that vectors of every n-th element are read in: shuffles of more registers cost more than they save."""
@@ -28,8 +31,8 @@ LINE = 64
 """Bytes of a cache line."""
 
 STRIP = 16
-"""Columns that are computed for all rows before the next ones, where a value is read across: each is read along a line,
-and as many lines stay in the first cache, even if they are a power of two apart and fall on few places of it."""
+"""Columns that are computed for all rows before the next ones, where a value is read across: a line of them is
+written at a time. benchmarks/breadth.py: "layouts: transpose"."""
 
 AHEAD = 8192
 """
@@ -43,12 +46,8 @@ Bytes of the rows that are prefetched. Processors find the next lines of longer 
 gaps as well.
 """
 
-FAR = 1 << 20
-"""Bytes that rows span if they are prefetched: more than the second cache holds."""
-
-
-SWEEP = 256
-"""Rows from which on that pays: of fewer, the lines are found in the second cache."""
+LEAST_ROWS = 16
+"""Rows of a transposed tile at least: a vector of them is read at a time. benchmarks/breadth.py: "layouts"."""
 
 ROWS_AT_ONCE = 4
 """Rows that a sum over columns adds up before it loads and stores its total: more read from more places at once.
@@ -61,21 +60,10 @@ row at once has a copy of its code. benchmarks/breadth.py: the cold time of "16 
 MOST_READS = 4
 """Values that such a sum reads of each row: of more, the rows at once are more places than a processor prefetches."""
 
-PLACES, WAYS = 64, 8
-"""Of the first cache: a line has one place by its address, where as many lines fit."""
-
 
 def _at_once(rows: Range) -> int:
     """How many rows a sum over columns adds up at a time: all of a few."""
     return rows.size if rows.exact and rows.size < 2 * ROWS_AT_ONCE else min(rows.size, ROWS_AT_ONCE)
-
-
-def _lines_kept(apart: int) -> float:
-    """How many lines so many bytes apart the first cache has room for."""
-    if not apart:
-        return inf
-    lines, rest = divmod(apart, LINE)
-    return WAYS * PLACES if rest else WAYS * PLACES // gcd(lines, PLACES)
 
 
 class ColumnKernel(GroupKernel):
@@ -256,7 +244,7 @@ class ColumnKernel(GroupKernel):
         self, nest: Nest, rows: Sequence[Mapping[int, SSAValue]], columns: Mapping[int, SSAValue]
     ) -> Sequence[SSAValue]:
         """Add the elements of some rows in one column to its totals."""
-        frames = [Frame(nest, {**self.top.indices, **columns, **row}, self.top) for row in rows]
+        frames = [self._frame(nest, {**columns, **row}) for row in rows]
         # all elements before the first total: what one sum adds up, another one may compute with
         elements = [[self.value(frame, op.operands[0]) for frame in frames] for op in self._sums]
         for op, found in zip(self._sums, elements, strict=True):
@@ -273,13 +261,9 @@ class ColumnKernel(GroupKernel):
         if group.structure.kinds or self.products or not ranges or ranges[-1].size < 2 * STRIP:
             return None
         columns = ranges[-1].loop
-        for value, buffer in group.reads.items():
-            axes, strides = group.space.maps.get(value, ()), buffer.layout.strides
-            apart = strides[axes.index(columns)] * element_bytes(buffer.element) if columns in axes else 0
-            if ranges[-1].size > _lines_kept(apart):
-                for one in ranges[:-1]:
-                    if one.loop in axes and strides[axes.index(one.loop)] == 1 and one.size >= SWEEP:
-                        return one
+        for one in ranges[:-1]:
+            if one.size >= LEAST_ROWS and any(self._across(columns, one.loop)):
+                return one
         return None
 
     def _in_strips(
@@ -290,20 +274,44 @@ class ColumnKernel(GroupKernel):
         at: Mapping[int, SSAValue],
         carried: tuple[SSAValue, ...],
     ) -> Sequence[SSAValue]:
-        """Some columns after the others, each time with the loop `along` neighbours around them."""
+        """
+        Some columns after the others, each time with the loop `along` neighbours around them.
+
+        What is read across is transposed in the first cache, some rows at a time.
+        """
         *others, columns = (one for one in ranges if one is not along)
         widest = max(element_bytes(buffer.element) for buffer in self.group.writes.values())
         strip = min(STRIP, LINE // widest)
-        exact = columns.exact and columns.size % strip == 0
+        across = {value: self.group.reads[value] for value in self._across(columns.loop, along.loop)}
+        tiles = TransposedTiles(self.kernel, strip, across)
+        for value, argument in across.items():
+            buffer, dims = self.access[value]
+            tiles.add(value, buffer, argument, lambda n, i, dims=dims: self.indices(self._frame(n, i), dims))
+        exact = columns.exact and columns.size % strip == 0, along.exact and along.size % tiles.rows == 0
 
         def strips(inner: Nest, known: Mapping[int, SSAValue], values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             def one(deep: Nest, ends: tuple[SSAValue, SSAValue], v: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-                some = replace(columns, bounds=ends, size=strip, exact=exact)
-                return self.over(deep, [along, some], known, v, self._element)
+                some = replace(columns, bounds=ends, size=strip, exact=exact[0])
 
-            return inner.blocks(columns.bounds, strip, values, one, exact=exact)
+                def rows(n: Nest, ends: tuple[SSAValue, SSAValue], v: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+                    both = replace(along, bounds=ends, size=tiles.rows, exact=exact[1]), some
+                    tiles.fill(n, *both, columns.bounds[1], known)
+                    return self.over(
+                        n, both, known, v, lambda n, i, v: self._element(n, i, v, tiles.values(n, i, both))
+                    )
+
+                return deep.blocks(along.bounds, tiles.rows, v, rows, exact=exact[1])
+
+            return inner.blocks(columns.bounds, strip, values, one, exact=exact[0])
 
         return self.over(nest, others, at, carried, strips)
+
+    def _across(self, columns: int, along: int) -> Iterator[SSAValue]:
+        """The values whose neighbours lie along the one loop, and that are read across, along the other one."""
+        for value, buffer in self.group.reads.items():
+            axes, strides = self.group.space.maps.get(value, ()), buffer.layout.strides
+            if {columns, along} <= {*axes} and strides[axes.index(along)] == 1 and strides[axes.index(columns)]:
+                yield value
 
     def _neighbours_last(self, ranges: Sequence[Range]) -> list[Range]:
         """
@@ -324,9 +332,16 @@ class ColumnKernel(GroupKernel):
         few = [one for one in ranges if is_over_neighbours(one)]
         return [*(one for one in ranges if one not in few), *few]
 
-    def _element(self, nest: Nest, at: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        """One element of a row: what is stored of it, and what is added to the sums."""
-        frame = Frame(nest, {**self.top.indices, **at}, self.top)
+    def _element(
+        self,
+        nest: Nest,
+        at: Mapping[int, SSAValue],
+        carried: tuple[SSAValue, ...],
+        known: Mapping[SSAValue, Scalar] = NOTHING,
+    ) -> Sequence[SSAValue]:
+        """One element of a row: what is stored of it, and what is added to the sums; some values are known."""
+        frame = self._frame(nest, at)
+        frame.values.update(known)
         for product in self.products:
             self.value(frame, product.op.results[0])
         for value in self.stored:
@@ -334,6 +349,9 @@ class ColumnKernel(GroupKernel):
         for op in self._sums:
             self.accumulate_column(frame, op, None, self._column(op, at))
         return self.steps(frame, self._totals, carried)
+
+    def _frame(self, nest: Nest, at: Mapping[int, SSAValue]) -> Frame:
+        return Frame(nest, {**self.top.indices, **at}, self.top)
 
     def _column(self, op: Operation, at: Mapping[int, SSAValue]) -> list[SSAValue]:
         first = [self.kernel.index(0)] if self.accumulators[op].partial is not None else []

@@ -24,6 +24,9 @@ from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
 
+FAR = 1 << 20
+"""Bytes that the second cache does not hold."""
+
 
 @dataclass(frozen=True)
 class Range:
