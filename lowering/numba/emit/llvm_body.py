@@ -34,13 +34,15 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, element_bytes, ro
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar import PackBf16Op, PackI8Op
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
 from xdsl_rlx.lowering.numba.emit.llvm_apart import SMALL_BYTES, Given, is_apart, name_of_part
+from xdsl_rlx.lowering.numba.emit.llvm_calls import as_call, call_lanes
 from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Role, Vector, is_written_out
 from xdsl_rlx.lowering.numba.emit.llvm_lines import LlvmLines, folded_index
-from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA, metadata_of
+from xdsl_rlx.lowering.numba.emit.loop_hints import CALLS, METADATA, metadata_of
 from xdsl_rlx.lowering.numba.emit.packed_texts import VECTORS
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS, llvm_text
 from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, literal, llvm_type
@@ -105,6 +107,8 @@ class LlvmBody(LlvmLines):
         """Functions that this one calls, by name."""
         self._buffers: dict[SSAValue, _Buffer] = {}
         self._lanes: dict[scf.ForOp, LaneLoop | None] = {}
+        self._call_lanes: int | None = None
+        """Lanes of the calls of mathlib functions in the loop at hand, None where they are inlined."""
         self._changing = {x for op in root.walk() for x in buffers_written_by(op)} if root is not None else None
         """Buffers that something in the function is stored to: of others, what was loaded once is known."""
 
@@ -126,6 +130,8 @@ class LlvmBody(LlvmLines):
             if cls is arith.SelectOp and any(use.operation.__class__ in _EXTREMES for use in op.results[0].uses):
                 args = [self.behind_a_fence(x, op.results[0].type) if x in _INFINITIES else x for x in args]
             text = llvm_text(op, args, llvm_type(type_), function_suffix(type_), self.line)
+            if self._call_lanes is not None and cls in FUNCTIONS:
+                text = as_call(text, self._call_lanes)
             names[op.results[0]] = self.line(text)
         elif (emitter := _EMITTERS.get(cls)) is not None:
             emitter(self, op)
@@ -359,7 +365,9 @@ class LlvmBody(LlvmLines):
             phis = [self.new_line("") for _ in block.args]
             first = len(self.lines) - len(phis)
             self.names.update(zip(block.args, phis, strict=True))
+            self._call_lanes = lanes = call_lanes(op, self.known)
             self.block(block)
+            self._call_lanes = None
             assert block.last_op is not None
             yielded = [self.names[x] for x in block.last_op.operands]
             latch = self.label
@@ -369,7 +377,8 @@ class LlvmBody(LlvmLines):
                 text = self.phi(arg.type, [(start, before), (again, latch)])
                 self.lines[first + i] = f"  {phis[i]} = {text}"
             again = self.line(f"icmp slt i64 {following}, {ub}")
-            hint = "" if (found := metadata_of(op, self.known)) is None else f", !llvm.loop !{METADATA.index(found)}"
+            found = metadata_of(op, self.known) if lanes is None else CALLS[lanes]
+            hint = "" if found is None else f", !llvm.loop !{METADATA.index(found)}"
             self.emit(f"br i1 {again}, label %{body}, label %{done}{hint}")
         self.start(done)
         for result, init, last in zip(op.results, inits, yielded, strict=True):

@@ -17,6 +17,7 @@ from xdsl_rlx.lowering.kernel_pass import launches_of
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, TOO_LONG, CallBlock
 from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
+from xdsl_rlx.lowering.numba.emit.llvm_calls import called_functions
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_types import double, llvm_type
 from xdsl_rlx.lowering.numba.math import mathlib
@@ -35,7 +36,7 @@ _PART_CHARACTERS = 8_000
 """What a module holds at least when there are several: 12 to 40 ms of LLVM, beside 4 for the module."""
 
 
-_LOOPS = "\n".join(f"!{number} = distinct !{{!{number}, !{{{text}}}}}" for number, text in enumerate(METADATA))
+_LOOPS = "\n".join(f"!{number} = distinct !{{!{number}, {text}}}" for number, text in enumerate(METADATA))
 """One node per hint, under its number: loops that have the same share it."""
 
 
@@ -106,6 +107,7 @@ def _module(kernels: Iterable[_KernelText], elsewhere: Container[str] = ()) -> s
     report = [_REPORT] if "@report_check(" in text else []
     poll = [_POLL] if "@goes_on(" in text else []
     heap = [_HEAP] if "@aligned_alloc(" in text else []
+    text = "\n".join([text, *called_functions(text)])
     return "\n".join([text, *_library(text), *report, *poll, *heap, _LOOPS])
 
 

@@ -27,7 +27,7 @@ LONG_CHAIN = 3
 
 
 Property: TypeAlias = "tuple[int | str | Property, ...]"
-"""The name of a property of LLVM's `llvm.loop` and what stands behind it: numbers, and properties again."""
+"""The name of a property of LLVM's `llvm.loop` and its values: numbers, booleans, and properties again."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,16 @@ class LoopHint:
     properties: tuple[Property, ...]
 
     def metadata(self) -> str:
-        """The last property as LLVM text, without its braces."""
-        return _listed(self.properties[-1])
+        """The last property as LLVM text."""
+        return _listed(self.properties[-1:])
 
 
 def _listed(values: Property) -> str:
-    texts = {int: "i32 {}", str: '!"{}"'}
-    return ", ".join(f"!{{{_listed(x)}}}" if isinstance(x, tuple) else texts[type(x)].format(x) for x in values)
+    texts = {int: "i32 {}", str: '!"{}"', bool: "i1 {}"}
+    return ", ".join(
+        f"!{{{_listed(x)}}}" if isinstance(x, tuple) else texts[type(x)].format(str(x).lower() if x is True else x)
+        for x in values
+    )
 
 
 INTERLEAVE = {n: LoopHint(f"interleave_{n}", (("llvm.loop.interleave.count", n),)) for n in (1, 2, 4)}
@@ -59,10 +62,21 @@ AS_VECTORS = LoopHint(
 )
 WRITTEN_OUT = LoopHint("written_out", (("llvm.loop.unroll.full",),))
 SIDE_BY_SIDE = {n: LoopHint(f"side_by_side_{n}", (("llvm.loop.unroll.count", n),)) for n in range(2, AT_ONCE + 1)}
+CALLS = {
+    lanes: _listed(
+        (
+            ("llvm.loop.vectorize.width", lanes),
+            ("llvm.loop.vectorize.predicate.enable", True),
+            ("llvm.loop.interleave.count", 1),
+        )
+    )
+    for lanes in (32, 64)
+}
+"""What LLVM text says of loops of calls of `llvm_calls.py`, by lanes: one vector at a time, the last one masked."""
 HINTS = (*INTERLEAVE.values(), KEEP_ROLLED, AS_VECTORS, WRITTEN_OUT, *SIDE_BY_SIDE.values())
 """What the printed module may tell the LLVM behind Numba."""
 
-METADATA = tuple(hint.metadata() for hint in HINTS if hint is not KEEP_ROLLED)
+METADATA = (*(hint.metadata() for hint in HINTS if hint is not KEEP_ROLLED), *CALLS.values())
 """What is said in LLVM text: nothing is written out but what lowering/lir_mark_unrolled.py has marked."""
 
 
