@@ -57,7 +57,7 @@ def _bound(function: Any) -> list[Any]:
     return [*first, *named.values()]
 
 
-ALWAYS = ("scratch", "empty", "cast", "ndrange", "ndindex", "rolled", "lanes", "reversed")
+ALWAYS = ("scratch", "empty", "cast", "ndrange", "ndindex", "rolled", "lanes", "outlined", "reversed")
 """Functions that are of the kernel whatever they are given."""
 
 OF_VALUES: tuple[Any, ...] = (tuple, list, zip, enumerate)

@@ -52,14 +52,14 @@ class Nest:
         rolled: bool = False,
         step: int = 1,
         lanes: bool = False,
-        apart: bool = False,
+        outlined: bool = False,
     ) -> tuple[SSAValue, ...]:
         """
         `for name in [bounds)`: `body` gets the nest inside, the index and the carried values, and gives the next.
 
         A loop that runs once is its body, here. `rolled`: a short loop over neighbours in memory that is to be
-        vectorised, not written out; `lanes`: one that is to be written out as vectors; `apart`: one that carries
-        nothing and is better compiled by itself.
+        vectorised, not written out; `lanes`: one that is to be written out as vectors; `outlined`: one that carries
+        nothing and becomes a function, which equal loops share.
         """
         first, end = map(constant_index, bounds)
         if first is not None and end is not None and 0 < end - first <= step:
@@ -75,7 +75,9 @@ class Nest:
             operands=[*bounds, self.kernel.index(step), *carried],
             result_types=[value.type for value in carried],
             attributes={
-                mark: UnitAttr() for mark, is_set in ((NO_UNROLL, rolled), (LANES, lanes), (OUTLINE, apart)) if is_set
+                mark: UnitAttr()
+                for mark, is_set in ((NO_UNROLL, rolled), (LANES, lanes), (OUTLINE, outlined))
+                if is_set
             },
             regions=[Region(block)],
         )
@@ -122,7 +124,7 @@ class Nest:
             body(inside, i)
             return ()
 
-        self.loop(bounds, (), step, name, rolled, lanes=lanes, apart=apart)
+        self.loop(bounds, (), step, name, rolled, lanes=lanes, outlined=apart)
 
     def lanes(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
         """`for name in [bounds)`, constants, over neighbours in memory, to be written out as vectors."""

@@ -83,6 +83,12 @@ def lanes(values: RangeT) -> RangeT:
     return values
 
 
+@_word
+def outlined(values: RangeT) -> RangeT:
+    """A range whose loop becomes a function: loops that differ in numbers from memory alone are compiled once."""
+    return values
+
+
 @dataclass(frozen=True)
 class Indices:
     """All indices of a row-major array, which `ndrange` gives."""

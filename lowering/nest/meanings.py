@@ -300,7 +300,8 @@ def _marked(mark: str) -> Meaning:
     return emit
 
 
-MEANINGS["rolled"], MEANINGS["lanes"] = _marked("rolled"), _marked("lanes")
+for _mark in ("rolled", "lanes", "outlined"):
+    MEANINGS[_mark] = _marked(_mark)
 
 
 @_row

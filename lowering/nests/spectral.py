@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from cmath import exp, pi
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import cos, prod, sin
+from math import cos, pi, prod, sin
+from typing import TYPE_CHECKING, Any
 
+from xdsl.dialects.builtin import i64
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import constants
@@ -16,8 +17,13 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
 from xdsl_rlx.lowering.fuse.normal_forms import RADICES
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, lanes, rolled
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, lanes, outlined, rolled
+from xdsl_rlx.lowering.nest.kernel_builder import INDEX
 from xdsl_rlx.lowering.nests.work import NEST, Work
+from xdsl_rlx.transforms.rules.dft import unit
+
+if TYPE_CHECKING:
+    import numpy as np
 
 WIDTH = 8
 """Frames of a block."""
@@ -81,15 +87,22 @@ def butterfly(x: Sequence[Complex], sign: int) -> list[Complex]:
 
 @dataclass(frozen=True)
 class Block:
-    """The points of a block of frames: `buffer[part, j width + frame]`."""
+    """The points of a block of frames: `buffer[part, point, frame]`, or `buffer[part, frames point + frame, 0]`."""
 
     buffer: Array
+    frames: int = 0
+    """Frames in a row; 0 if they are an axis."""
 
-    def __getitem__(self, at: Number) -> Complex:
-        return Complex(*self.buffer[:, at])
+    def __getitem__(self, at: tuple[Number, Number]) -> Complex:
+        point, frame = self._place(*at)
+        return Complex(*self.buffer[:, point, frame])
 
-    def __setitem__(self, at: Number, value: Complex) -> None:
-        self.buffer[:, at] = [value.re, value.im]
+    def __setitem__(self, at: tuple[Number, Number], value: Complex) -> None:
+        point, frame = self._place(*at)
+        self.buffer[:, point, frame] = [value.re, value.im]
+
+    def _place(self, point: Number, frame: Number) -> tuple[Number, Number]:
+        return (point * self.frames + frame, 0) if self.frames else (point, frame)
 
 
 @dataclass(frozen=True)
@@ -97,32 +110,65 @@ class Stage:
     """
     `y[q + stride (radix p + k)] = w^(pk) sum_j x[q + stride (p + rest j)] e^(sign 2 pi i jk/radix)`, for `p < rest`.
 
-    `q` and the frame are one loop over `step` neighbours.
+    Of a whole vector of frames, `rest`, `step` and `first` come from memory: stages of equal radix are equal loops,
+    which are compiled once. Of fewer frames, these are part of `step`.
     """
 
+    number: int
     radix: int
     rest: int
     step: int
+    vectors: bool
     sign: int
     first: int
     """Where the factors of this stage begin in the table."""
 
-    def factors(self) -> list[complex]:
-        """For each place, `e^(sign 2 pi i pk/length)` for `k` from 1 on."""
-        length = self.radix * self.rest
-        places = range(self.rest if self.rest > 1 else 0)
-        return [exp(self.sign * 2j * pi * (p * k % length) / length) for p in places for k in range(1, self.radix)]
+    @property
+    def turns(self) -> bool:
+        """Whether there are factors but 1."""
+        return self.rest > 1
 
-    def run(self, table: Array, source: Block, target: Block) -> None:
-        for p in range(self.rest):
-            row = p * (self.radix - 1) + self.first
-            factors = [Complex(*table[row + k]) for k in range(self.radix - 1)] if self.rest > 1 else []
-            reads = [p * self.step + j * self.rest * self.step for j in range(self.radix)]
-            writes = [p * (self.radix * self.step) + k * self.step for k in range(self.radix)]
-            for t in range(self.step):
-                values = butterfly([source[at + t] for at in reads], self.sign)
-                for k, at in enumerate(writes):
-                    target[at + t] = values[k] * factors[k - 1] if k and factors else values[k]
+    @property
+    def numbers(self) -> list[int]:
+        """What a stage has in memory."""
+        return [self.rest, self.step, self.first]
+
+    def factors(self) -> np.ndarray[Any, Any]:
+        """For each place, `e^(sign 2 pi i pk/length)` for `k` from 1 on."""
+        import numpy as np
+
+        length = self.radix * self.rest
+        places = np.outer(np.arange(self.rest if self.turns else 0), np.arange(1, self.radix))
+        return unit(self.sign * 2 * pi * (places % length) / length).ravel()
+
+    def run(self, plan: Array, table: Array, source: Block, target: Block) -> None:
+        if not self.vectors:
+            for p in range(self.rest):
+                factors = self.factors_at(table, p * (self.radix - 1) + self.first)
+                for q in range(self.step):
+                    self.butterflies(
+                        factors, source.buffer[:, :, 0], target.buffer[:, :, 0], self.rest, self.step, p, q
+                    )
+            return
+        rest, step, first = (cast(plan[self.number, n], INDEX) for n in range(3))
+        for p in outlined(range(rest)):
+            factors = self.factors_at(table, p * (self.radix - 1) + first)
+            for q in rolled(range(step)):
+                for t in lanes(range(WIDTH)):
+                    self.butterflies(factors, source.buffer[:, :, t], target.buffer[:, :, t], rest, step, p, q)
+
+    def factors_at(self, table: Array, row: Number) -> list[Complex]:
+        return [Complex(*table[row + k]) for k in range(self.radix - 1)] if self.turns else []
+
+    def butterflies(
+        self, factors: list[Complex], source: Array, target: Array, rest: Number, step: Number, p: Number, q: Number
+    ) -> None:
+        """The results of one place, of `buffer[part, point]`."""
+        read, write = p * step + q, p * (self.radix * step) + q
+        values = butterfly([Complex(*source[:, read + j * (rest * step)]) for j in range(self.radix)], self.sign)
+        for k in tuple(range(self.radix)):
+            value = values[k] * factors[k - 1] if k and self.turns else values[k]
+            target[:, write + k * step] = [value.re, value.im]
 
 
 @dataclass(frozen=True)
@@ -142,14 +188,19 @@ class Transform:
     def width(self) -> int:
         return max(1, min(WIDTH, self.frames))
 
+    @property
+    def vectors(self) -> bool:
+        """Whether a block is a whole vector of frames."""
+        return self.width == WIDTH
+
     def stages(self) -> list[Stage]:
         found: list[Stage] = []
-        rest, step, first = self.n, self.width, 0
+        rest, step, first = self.n, 1 if self.vectors else self.width, 0
         for radix in RADICES:
             while rest % radix == 0:
                 rest //= radix
-                found.append(Stage(radix, rest, step, self.sign, first))
-                first, step = first + len(found[-1].factors()), step * radix
+                found.append(Stage(len(found), radix, rest, step, self.vectors, self.sign, first))
+                first, step = first + (rest * (radix - 1) if rest > 1 else 0), step * radix
         if rest != 1:
             raise PassFailedException(
                 f"a Fourier transform of {self.n} points has the factor {rest}; the kernel supports "
@@ -159,41 +210,44 @@ class Transform:
 
     def launch(self, work: Work, source: Argument, result: Argument) -> None:
         """`source[part, frame, j]` to `result[part, frame, j]`."""
+        import numpy as np
+
         stages, blocks, element = self.stages(), -(-self.frames // self.width), source.buffer.element
         cost = self.n * self.width * (4 + 8 * len(stages))
 
-        def table(numbers: Sequence[complex]) -> Argument:
-            rows = [[w.real, w.imag] for w in numbers] or [[1.0, 0.0]]
-            return work.constant(constants.from_nested(rows, element))
+        def table(numbers: np.ndarray[Any, Any]) -> Argument:
+            return work.constant(constants.from_array(np.stack([numbers.real, numbers.imag], 1), element))
 
-        tables = [table([w for stage in stages for w in stage.factors()])]
+        plan = work.constant(constants.from_nested([stage.numbers for stage in stages] or [[0, 0, 0]], i64))
+        factors = [x for stage in stages for x in stage.factors()] or [1.0 + 0.0j]
+        tables = [plan, table(np.array(factors))]
         if self.halves:
-            tables.append(table([exp(self.sign * 1j * pi * k / self.n) for k in range(self.n + 1)]))
-        shape = (2, (self.n + 1) * self.width)
+            tables.append(table(unit(self.sign * pi * np.arange(self.n + 1) / self.n)))
+        shape = (2, self.n + 1, WIDTH) if self.vectors else (2, (self.n + 1) * self.width, 1)
         room = [work.scratch_per_piece(blocks, cost, shape, element, name) for name in ("a", "b")]
 
         @work.over(blocks, cost, [source, *tables], [*room, result])
-        def transform(it: Iteration, source: Array, table: Array, *rest: Array) -> None:
+        def transform(it: Iteration, source: Array, plan: Array, table: Array, *rest: Array) -> None:
             *turns, a, b, result = rest
             first = it.index * self.width
             count = min(self.frames - first, self.width) if self.frames % self.width else self.width
-            here, there = Block(a[it.piece]), Block(b[it.piece])
+            here, there = (Block(x[it.piece], 0 if self.vectors else self.width) for x in (a, b))
             self.read(source, first, count, here)
             if self.to_real:
                 for v in range(self.width):
                     for k in (0, self.n) if self.halves else (0,):  # bins that are real by definition
-                        here.buffer[1, v + k * self.width] = 0.0
+                        here[k, v] = Complex(here[k, v].re, 0.0)
                 if self.halves:
                     self.turn_halves(turns[0], here, there)
                     here, there = there, here
                 else:
                     self.mirror(here)
             for stage in stages:
-                stage.run(table, here, there)
+                stage.run(plan, table, here, there)
                 here, there = there, here
             if self.halves and not self.to_real:
                 for v in range(self.width):
-                    here[self.n * self.width + v] = here[v]  # bins repeat
+                    here[self.n, v] = here[0, v]  # bins repeat
                 self.turn_halves(turns[0], here, there)
                 here = there
             self.write(here, result, first, count)
@@ -203,14 +257,14 @@ class Transform:
         for start in range(0, n, LINE):
             for v in rolled(range(count)):
                 for j in rolled(range(start, min(start + LINE, n))):
-                    block[j * self.width + v] = Complex(*source[:, first + v, j])
+                    block[j, v] = Complex(*source[:, first + v, j])
 
     def write(self, block: Block, result: Array, first: Number, count: Number) -> None:
         n = result.shape[2]
         for start in range(0, n, LINE):
             for v in rolled(range(count)):
                 for j in rolled(range(start, min(start + LINE, n))):
-                    x = block[j * self.width + v]
+                    x = block[j, v]
                     x = x if self.factor == 1.0 else x.scaled(self.factor)
                     result[:, first + v, j] = [x.re, x.im][: result.shape[0]]
 
@@ -223,21 +277,20 @@ class Transform:
         ones, `z[k] - z'[n-k]`, turned by half a step per bin, that of the odd ones.
         """
         for k in range(self.n if self.to_real else self.n + 1):
-            here, far, turn = k * self.width, (self.n - k) * self.width, Complex(*turns[k])
+            turn = Complex(*turns[k])
             for v in lanes(range(self.width)):
-                z, other = source[here + v], source[far + v].conjugate()
+                z, other = source[k, v], source[self.n - k, v].conjugate()
                 if self.to_real:
-                    target[here + v] = z + other + ((z - other) * turn).turned()
+                    target[k, v] = z + other + ((z - other) * turn).turned()
                 else:
                     even, odd = (z + other).scaled(0.5), (z - other).scaled(0.5).turned(-1)
-                    target[here + v] = even + odd * turn
+                    target[k, v] = even + odd * turn
 
     def mirror(self, block: Block) -> None:
         """All bins from those up to the middle."""
         for k in range(self.n // 2):
-            near, far = (k + 1) * self.width, (self.n - 1 - k) * self.width
             for v in range(self.width):
-                block[far + v] = block[near + v].conjugate()
+                block[self.n - 1 - k, v] = block[k + 1, v].conjugate()
 
 
 def _seen(argument: Argument, shape: tuple[int, ...], strides: tuple[int, ...]) -> Argument:

@@ -1,11 +1,13 @@
 """Complex buffers and transforms, from the LLVM text, by Numba and as plain Python: all agree to the bit."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
+from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
 
@@ -23,3 +25,20 @@ def test_both_readings_agree_on_complex_buffers_and_transforms(run: SimpleNamesp
     transformed, same, *_ = run.agree(lower_to_lir(g.module, 1), **arrays)
     np.testing.assert_array_equal(same, arrays["z"])
     np.testing.assert_allclose(transformed, np.fft.fft(numbers * (np.arange(12) + 1j)), rtol=1e-4)
+
+
+@pytest.mark.parametrize(("n", "shared"), [(256, {4: 1}), (400, {4: 1, 5: 1}), (64 * 27, {4: 1, 3: 1})])
+def test_stages_of_one_radix_are_one_function(n: int, shared: dict[int, int]) -> None:
+    """The last stage, which has no factors, is another one."""
+    g = rlx.Graph("step")
+    g.set_outputs([g.fft(g.input("z", (16, n), "c64"))])
+    text = emit_llvm(lower_to_lir(g.module, 1))
+    assert len(re.findall(r"^define void @part_", text, re.MULTILINE)) == sum(shared.values()) + 1
+
+
+@pytest.mark.parametrize("frames", [1, 3, 8, 9])
+@pytest.mark.parametrize("n", [64, 60, 17, 1009])
+def test_the_blocks_of_any_number_of_frames_agree_with_numpy(n: int, frames: int) -> None:
+    x = np.random.default_rng(0).standard_normal((frames, n))
+    ours = rlx.compile(lambda x: np.fft.irfft(np.fft.rfft(x), n=n) + np.fft.fft(x).real, threads=1)(x)
+    np.testing.assert_allclose(ours, x + np.fft.fft(x).real, rtol=1e-12, atol=1e-11)

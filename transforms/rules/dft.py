@@ -7,11 +7,15 @@ need nothing new. Lengths whose prime factors are all large go by a convolution 
 
 from __future__ import annotations
 
-from cmath import exp, pi
-from collections.abc import Sequence
-from math import prod
+from math import cos, pi, prod, sin
+from typing import TYPE_CHECKING, Any
 
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Numbers = np.ndarray[Any, Any]
 
 APART, CROWDED = 512, 1.3
 """Points whose multiples, as lengths of transforms, take a third longer than other lengths."""
@@ -70,29 +74,47 @@ def split_of(n: int) -> tuple[int, int] | None:
     return (firsts[-1], n // firsts[-1]) if firsts else None
 
 
-def _root(sign: int, numerator: int, n: int) -> complex:
-    """`e^(sign 2 pi i numerator/n)`, of an angle reduced exactly."""
-    turn = numerator % n
-    if 8 * turn > 4 * n:
-        turn -= n
-    return exp(sign * 2j * pi * turn / n)
+def unit(angles: Numbers) -> Numbers:
+    """Return `e^(i angle)`, by the sine and cosine of C: those of NumPy differ between processors."""
+    import numpy as np
+
+    flat: list[float] = angles.ravel().tolist()
+    found = np.empty(angles.shape, np.complex128)
+    found.real, found.imag = (np.reshape([*map(part, flat)], angles.shape) for part in (cos, sin))
+    return found
 
 
-def _real_matrix(rows: Sequence[Sequence[complex]], parts: int, part_inner: bool) -> list[list[float]]:
+def _roots(sign: int, numerators: Numbers, n: int) -> Numbers:
+    """Return `e^(sign 2 pi i numerator/n)`, of angles reduced exactly."""
+    import numpy as np
+
+    turns = numerators % n
+    return unit(sign * 2 * pi * np.where(8 * turns > 4 * n, turns - n, turns) / n)
+
+
+def _products(rows: int, columns: int) -> Numbers:
+    """Return `row * column` for each place of a matrix."""
+    import numpy as np
+
+    return np.outer(np.arange(rows), np.arange(columns))
+
+
+def _real_matrix(matrix: Numbers, parts: int, part_inner: bool) -> Numbers:
     """
     A complex matrix as one that acts on parts: of a column per part and element, in that order.
 
     The rows are in the same order, or with `part_inner` those of one element stand together.
     """
-    re = [[*(w.real for w in row), *(-w.imag for w in row)][: parts * len(row)] for row in rows]
-    im = [[*(w.imag for w in row), *(w.real for w in row)][: parts * len(row)] for row in rows]
-    return [row for pair in zip(re, im, strict=True) for row in pair] if part_inner else [*re, *im]
+    import numpy as np
+
+    re = np.concatenate([matrix.real, -matrix.imag], 1)[:, : parts * matrix.shape[1]]
+    im = np.concatenate([matrix.imag, matrix.real], 1)[:, : parts * matrix.shape[1]]
+    return np.stack([re, im], 1).reshape(-1, re.shape[1]) if part_inner else np.concatenate([re, im])
 
 
 def _matrix(b: MirBuilder, sign: int, n: int, keep: int, factor: float, parts: int, dtype: object) -> Value:
     """The transform of `n` points as a matrix `[2 keep, parts n]`, by parts."""
-    rows = [[factor * _root(sign, j * k, n) for j in range(n)] for k in range(keep)]
-    return b.constant(_real_matrix(rows, parts, False), dtype)
+    return b.constant(_real_matrix(factor * _roots(sign, _products(keep, n), n), parts, False), dtype)
 
 
 def _columns(b: MirBuilder, x: Value, sign: int, first: int, second: int) -> Value:
@@ -103,19 +125,19 @@ def _columns(b: MirBuilder, x: Value, sign: int, first: int, second: int) -> Val
     The multiplication by a number `c + i s` per element is `c y + s i y`, with a second product for `i y`.
     """
     frames, parts, n = x.shape
-    rows = [[_root(sign, j * k, first) for j in range(first)] for k in range(first)]
-    turned = [[1j * w for w in row] for row in rows]
+    matrix = _roots(sign, _products(first, first), first)
     columns = b.reshape(x, (frames, parts * first, second))
-    plain, quarter = (b.matmul(b.constant(_real_matrix(m, parts, True), x.dtype), columns) for m in (rows, turned))
-    factors = [[_root(sign, j * k, n) for j in range(second)] for k in range(first) for _ in range(2)]
-    cosines = b.constant([[w.real for w in row] for row in factors], x.dtype)
-    sines = b.constant([[w.imag for w in row] for row in factors], x.dtype)
+    plain, quarter = (
+        b.matmul(b.constant(_real_matrix(m, parts, True), x.dtype), columns) for m in (matrix, 1j * matrix)
+    )
+    factors = _roots(sign, _products(first, second), n).repeat(2, 0)
+    cosines, sines = b.constant(factors.real, x.dtype), b.constant(factors.imag, x.dtype)
     return b.reshape(plain * cosines + quarter * sines, (frames, first, 2, second))
 
 
-def _times(b: MirBuilder, x: Value, numbers: Sequence[complex]) -> Value:
+def _times(b: MirBuilder, x: Value, numbers: Numbers) -> Value:
     """`x` `[f, 1 or 2, n]` times a complex number per element: `[f, 2, n]`."""
-    cosines, sines = b.constant([w.real for w in numbers], x.dtype), b.constant([w.imag for w in numbers], x.dtype)
+    cosines, sines = b.constant(numbers.real, x.dtype), b.constant(numbers.imag, x.dtype)
     re = b.narrow(x, 1, 0, 1)
     if x.shape[1] == 1:
         return b.concat([re * cosines, re * sines], 1)
@@ -125,17 +147,18 @@ def _times(b: MirBuilder, x: Value, numbers: Sequence[complex]) -> Value:
 
 def _bluestein(b: MirBuilder, x: Value, sign: int, factor: float, keep: int) -> Value:
     """`jk = (j^2 + k^2 - (k - j)^2) / 2`: a convolution with `e^(-sign pi i j^2/n)`, by transforms of a fast length."""
+    import numpy as np
+
     frames, _, n = x.shape
-    chirp = [_root(sign, j * j, 2 * n) for j in range(n)]
+    chirp = _roots(sign, np.arange(n) ** 2, 2 * n)
     length = _fast_length(2 * n - 1)
-    kernel = [0j] * length
-    for j, w in enumerate(chirp):
-        kernel[j] = kernel[-j] = w.conjugate()
-    spectrum = [w / length for w in _fft(kernel)]
+    kernel = np.zeros(length, np.complex128)
+    kernel[:n] = kernel[-np.arange(n)] = chirp.conj()
+    spectrum = np.fft.fft(kernel) / length
     padded = b.concat([_times(b, x, chirp), b.full((frames, 2, length - n), 0, x.dtype)], 2)
     product = _times(b, _whole(b, padded, False), spectrum)
     back = b.narrow(_whole(b, product, True), 2, 0, keep)
-    return _times(b, back, [factor * w for w in chirp[:keep]])
+    return _times(b, back, factor * chirp[:keep])
 
 
 def _whole(b: MirBuilder, x: Value, inverse: bool) -> Value:
@@ -168,14 +191,3 @@ def _powers(base: int, most: int) -> list[int]:
     while found[-1] * base <= most:
         found.append(found[-1] * base)
     return found
-
-
-def _fft(x: Sequence[complex]) -> list[complex]:
-    """The forward transform of numbers, by the prime factors of how many they are."""
-    n = len(x)
-    if n == 1:
-        return list(x)
-    radix = next(d for d in range(2, n + 1) if n % d == 0)
-    parts, rest = [_fft(x[first::radix]) for first in range(radix)], n // radix
-    roots = [_root(-1, k, n) for k in range(n)]
-    return [sum((part[k % rest] * roots[j * k % n] for j, part in enumerate(parts)), 0j) for k in range(n)]
