@@ -229,10 +229,12 @@ class RadixPasses:
     """
 
     digits: int
+    type: IntegerType
     first_bit: int = 0
 
-    def _digit(self, key: Number, number: int) -> Number:
-        return cast((key >> (self.first_bit + DIGIT * number)) & (BUCKETS - 1), INDEX)
+    def _digit(self, key: Number, number: Number) -> Number:
+        first = number * DIGIT + self.first_bit
+        return cast((key >> (first if isinstance(first, int) else cast(first, self.type))) & (BUCKETS - 1), INDEX)
 
     def count(self, tally: Array, key: Number) -> None:
         """Count the digits of a key in [digits, buckets]."""
@@ -244,7 +246,7 @@ class RadixPasses:
         """Sort the keys `row[0, 0]`, and with them what is in the other parts; gives the side `row[:, side]` of all."""
         parts, _, extent = row.shape
         side = cast(0, INDEX)
-        for number in tuple(range(self.digits)):
+        for number in rolled(range(self.digits)):
             if tally[number, self._digit(row[0, side, 0], number)] < extent:
                 before = cast(0, i64)
                 for bucket in rolled(range(BUCKETS)):
@@ -272,7 +274,7 @@ def _sort_by_radix(given: Rows, each: int) -> None:
     count = 1 if narrow else 2
     entries = work.scratch_per_piece(given.rows, each, (count, 2, extent), i64, "entries")
     tallies = work.scratch_per_piece(given.rows, each, (digits, BUCKETS), i64, "tallies")
-    passes = RadixPasses(digits, 32 if narrow else 0)
+    passes = RadixPasses(digits, i64, 32 if narrow else 0)
 
     @work.over(given.rows, each, [given.operand], [given.result, entries, tallies])
     def radix(it: Iteration, x: Array, positions: Array, entries: Array, tallies: Array) -> None:

@@ -13,12 +13,14 @@ from math import prod
 from xdsl.dialects.builtin import AnyFloat, IntegerType, f64, i32, i64
 from xdsl.ir import Attribute
 
+from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.constants import is_integer
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.mir.index import SortOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u32
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, isnan, lanes, rolled, select
+from xdsl_rlx.lowering.nest.kernel_builder import INDEX
 from xdsl_rlx.lowering.nests.sort import BUCKETS, DIGIT, FloatOrder, RadixPasses
 from xdsl_rlx.lowering.nests.work import NEST, Work
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
@@ -136,16 +138,14 @@ def _halving_pairs(count: int, first: int = 0) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class _Pass:
+class _Shape:
     """
-    Steps of a merge to `size` elements that are done at once, of `width` elements each, `apart` from each other.
+    How many elements some steps of a merge compare at once.
 
     With `mirrored`, the first step compares the first element with the last one, the second one with the last but one;
     the elements are then `width / 2` of the first half, and their mirror images.
     """
 
-    size: int
-    apart: int
     width: int
     mirrored: bool
 
@@ -158,17 +158,26 @@ class _Pass:
         first = tuple((at, self.width - 1 - at) for at in range(half))
         return (*first, *_halving_pairs(half), *_halving_pairs(half, half))
 
-    @property
-    def blocks(self) -> int:
-        """Over how many elements the ones of one group are spread."""
-        return self.size if self.mirrored else self.apart * self.width
-
-    def place(self, start: Number, at: int) -> Number:
+    def place(self, size: Number, apart: Number, start: Number, at: int) -> Number:
         """Where element `at` of a group is that begins `start` behind the begin of its block."""
         half = self.width // 2
         if self.mirrored and at >= half:
-            return self.size - 1 - (self.width - 1 - at) * self.apart - start
-        return at * self.apart + start
+            return size - 1 - (self.width - 1 - at) * apart - start
+        return at * apart + start
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """Steps of a merge to `size` elements that are done at once, of elements that are `apart` from each other."""
+
+    size: int
+    apart: int
+    shape: _Shape
+
+    @property
+    def block(self) -> int:
+        """Over how many elements the ones of one group are spread."""
+        return self.size if self.shape.mirrored else self.apart * self.shape.width
 
 
 def _passes(size: int) -> Iterator[_Pass]:
@@ -176,10 +185,10 @@ def _passes(size: int) -> Iterator[_Pass]:
     steps, most = size.bit_length() - 1, BLOCK.bit_length() - 1
     first = (steps - 1) % most + 1
     apart = size >> first
-    yield _Pass(size, apart, 1 << first, mirrored=True)
+    yield _Pass(size, apart, _Shape(1 << first, mirrored=True))
     while apart > 1:
         apart >>= most
-        yield _Pass(size, apart, 1 << most, mirrored=False)
+        yield _Pass(size, apart, _Shape(1 << most, mirrored=False))
 
 
 def _by_network(work: Work, operand: Argument, result: Argument, keys: Keys, each: int) -> None:
@@ -191,17 +200,20 @@ def _by_network(work: Work, operand: Argument, result: Argument, keys: Keys, eac
     merges = tuple(step for power in range(first.bit_length(), whole.bit_length()) for step in _passes(1 << power))
     shapes = {"block": (whole, size), "flat": (padded * size,), "between": (extent * size,)}
     room = [work.scratch_per_piece(blocks, each, shape, keys.type, name) for name, shape in shapes.items()]
-    groups = size // MERGED
+    groups, kinds = size // MERGED, tuple(dict.fromkeys(step.shape for step in merges))
+    # passes of one shape differ in numbers from memory alone: each shape is compiled once
+    plan = [[kinds.index(step.shape), step.size, step.apart, step.block] for step in merges]
+    table = work.constant(constants.from_nested([*plan, [extent, 0, 0, 0]], i64))
 
-    @work.over(blocks, each, [operand], [result, *room])
-    def sort(it: Iteration, x: Array, y: Array, block: Array, flat: Array, between: Array) -> None:
+    @work.over(blocks, each, [operand, table], [result, *room])
+    def sort(it: Iteration, x: Array, plan: Array, y: Array, block: Array, flat: Array, between: Array) -> None:
         v, line, part = block[it.piece], flat[it.piece], between[it.piece]
-        row = tuple(min(it.index * size + lane, rows - 1) for lane in tuple(range(size)))
         # two loops, of which each merges a few lines into one: LLVM has good shuffles for as many
-        for group in tuple(range(groups)):
+        for group in rolled(range(groups)):
+            row = tuple(min(it.index * size + group + number * groups, rows - 1) for number in tuple(range(MERGED)))
             for e in rolled(range(extent)):
                 for number in tuple(range(MERGED)):
-                    part[(group * extent + e) * MERGED + number] = keys.key(x[row[group + number * groups], e])
+                    part[(group * extent + e) * MERGED + number] = keys.key(x[row[number], e])
         for e in rolled(range(extent * MERGED)):
             for group in tuple(range(groups)):
                 line[e * groups + group] = part[group * extent * MERGED + e]
@@ -216,31 +228,36 @@ def _by_network(work: Work, operand: Argument, result: Argument, keys: Keys, eac
                 found = _exchanged(tuple(line[(begin + at) * size + lane] for at in tuple(range(first))), initial)
                 for at in tuple(range(first)):
                     v[begin + at, lane] = found[at]
-        for step in merges:
-            _merge(v, step, padded)
-        for e in rolled(range(extent)):
+        for step in rolled(range(len(merges))):
+            kind, full, apart, spread = (cast(plan[step, n], INDEX) for n in range(4))
+            for number in tuple(range(len(kinds))):
+                if kind == number:
+                    _merge(v, kinds[number], full, apart, -(-padded // spread), spread)
+        # read from memory, the length is not unrolled
+        for e in rolled(range(cast(plan[len(merges), 0], INDEX))):
             for lane in lanes(range(size)):
                 line[e * size + lane] = v[e, lane]
         for e in rolled(range(extent * MERGED)):
             for group in tuple(range(groups)):
                 part[group * extent * MERGED + e] = line[e * groups + group]
-        for group in tuple(range(groups)):
+        for group in rolled(range(groups)):
+            row = tuple(min(it.index * size + group + number * groups, rows - 1) for number in tuple(range(MERGED)))
             for e in rolled(range(extent)):
                 for number in tuple(range(MERGED)):
-                    y[row[group + number * groups], e] = keys.number(part[(group * extent + e) * MERGED + number])
+                    y[row[number], e] = keys.number(part[(group * extent + e) * MERGED + number])
 
 
-def _merge(v: Array, step: _Pass, padded: int) -> None:
+def _merge(v: Array, shape: _Shape, full: Number, apart: Number, blocks: Number, spread: Number) -> None:
     """One pass over the elements of all rows; blocks behind the last one are of largest keys."""
     _, size = v.shape
-    for begin in rolled(range(0, padded, step.blocks)):
-        for start in rolled(range(step.apart)):
+    for number in rolled(range(blocks)):
+        begin = number * spread
+        for start in rolled(range(apart)):
             for lane in lanes(range(size)):
-                found = _exchanged(
-                    tuple(v[begin + step.place(start, at), lane] for at in tuple(range(step.width))), step.pairs
-                )
-                for at in tuple(range(step.width)):
-                    v[begin + step.place(start, at), lane] = found[at]
+                places = tuple(begin + shape.place(full, apart, start, at) for at in tuple(range(shape.width)))
+                found = _exchanged(tuple(v[place, lane] for place in places), shape.pairs)
+                for at in tuple(range(shape.width)):
+                    v[places[at], lane] = found[at]
 
 
 def _by_digits(work: Work, operand: Argument, result: Argument, keys: Keys, digits: int, each: int) -> None:
@@ -248,7 +265,7 @@ def _by_digits(work: Work, operand: Argument, result: Argument, keys: Keys, digi
     rows, extent = operand.shape
     entries = work.scratch_per_piece(rows, each, (1, 2, extent), keys.type, "entries")
     tallies = work.scratch_per_piece(rows, each, (digits, BUCKETS), i64, "tallies")
-    passes = RadixPasses(digits)
+    passes = RadixPasses(digits, keys.type)
 
     @work.over(rows, each, [operand], [result, entries, tallies])
     def radix(it: Iteration, x: Array, y: Array, entries: Array, tallies: Array) -> None:

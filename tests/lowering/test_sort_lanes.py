@@ -120,3 +120,14 @@ def test_a_gradient_has_positions():
 def _fused(function: Any, *arrays: np.ndarray) -> list[Any]:
     graph = rlx.trace(function, *arrays)
     return list(run_passes(graph, fusion_passes(graph.module)).module.walk())
+
+
+@pytest.mark.parametrize("dtype", ["f32", "i64"])
+def test_the_code_of_a_network_does_not_grow_with_its_passes(dtype: str) -> None:
+    def length(extent: int) -> int:
+        g = rlx.Graph("step")
+        g.set_outputs([g.sort(g.input("x", (64, extent), dtype))])
+        return len(rlx.llvm_source(g))
+
+    # as many shapes of passes, 10 and 66 passes
+    assert length(4096) < 1.05 * length(64)

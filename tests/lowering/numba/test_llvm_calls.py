@@ -32,7 +32,7 @@ CHAINS: dict[str, Chain] = {
     "exp": lambda x: np.exp(-x),
     "log1p": lambda x: np.log1p(x * x),
     "erf": lambda x: rlx.special.erf(x * 2),
-    "digamma": rlx.special.digamma,
+    "digamma": lambda x: rlx.special.digamma(x) + 1,
     "pow": lambda x: (x * x) ** (x * 0.5),
     "chosen": lambda x: np.where(x > 0, np.tanh(x) + 1, x * 2),
 }
