@@ -46,8 +46,9 @@ def call_lanes(loop: scf.ForOp, known: Mapping[SSAValue, int]) -> int | None:
     neighbours, carries nothing but flags, and has no loop or branch inside. `known` holds the bounds that are the same
     in every launch.
     """
-    ops = loop.body.block.ops
-    if max(Counter(type(op) for op in ops if type(op) in FUNCTIONS).values(), default=0) < LEAST_CALLS:
+    calls = Counter((type(op), bits_of(op.operands[0].type)) for op in loop.body.block.ops if type(op) in FUNCTIONS)
+    ((_, bits), count), *_ = calls.most_common(1) or [((None, 0), 0)]
+    if count < LEAST_CALLS:
         return None
     low, high = (known.get(x, constant_index(x)) for x in (loop.lb, loop.ub))
     if low is not None and high is not None and high - low < LEAST_ITERATIONS:
@@ -56,8 +57,7 @@ def call_lanes(loop: scf.ForOp, known: Mapping[SSAValue, int]) -> int | None:
         return None
     if any(isinstance(x.type, AnyFloat | IndexType) for x in loop.iter_args) or not _accesses_neighbours(loop):
         return None
-    wide = any(bits_of(x.type) == 64 for op in ops for x in op.results if not isinstance(x.type, IndexType))
-    return VECTOR_BITS // (64 if wide else 32)
+    return VECTOR_BITS // bits
 
 
 def _accesses_neighbours(loop: scf.ForOp) -> bool:
