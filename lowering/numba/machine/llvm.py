@@ -5,8 +5,9 @@ import ctypes
 import hashlib
 import importlib
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -121,7 +122,7 @@ def emit_object(text: str, effort: Effort = Effort.FULL) -> bytes:
 
 def emit_assembly(text: str, effort: Effort = Effort.FULL) -> str:
     """The assembly listing of what `emit_object` gives. Raises `CompileError` when the text is rejected."""
-    return _emitted(text, effort, lambda module, machine: machine.emit_assembly(module))
+    return _emitted(text, effort, _emit_assembly)
 
 
 def _emitted(text: str, effort: Effort, emit: Callable[[Any, Any], T]) -> T:
@@ -221,6 +222,37 @@ def _library() -> ctypes.CDLL:
     return library
 
 
+class _StrengthReduction:
+    """
+    LLVM's loop strength reduction, which takes a third of the code generator's time, and finds nothing for x86.
+
+    Kernels index each buffer by the loop's number, which an address holds. Benchmark: all families of breadth.py, whose
+    times stay the same. The option is one of the process: while kernels are emitted, what Numba emits lacks it too.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+
+    @contextmanager
+    def left_out(self) -> Generator[None]:
+        """A region in which no function has it; inside of one of `_guard`, so that no fork cuts it in two."""
+        self._count(1)
+        try:
+            yield
+        finally:
+            self._count(-1)
+
+    def _count(self, more: int) -> None:
+        with self._lock:
+            before, self._inside = self._inside, self._inside + more
+            if bool(before) != bool(self._inside):
+                llvm.set_option("", f"-disable-lsr={'true' if self._inside else 'false'}")
+
+
+_strength_reduction = _StrengthReduction()
+
+
 def _run_passes(passes: Any, module: Any, builder: Any) -> None:
     """As `passes.run(module, builder)`, while other threads compile."""
     with _guard.inside():
@@ -230,7 +262,7 @@ def _run_passes(passes: Any, module: Any, builder: Any) -> None:
 def _emit(module: Any, machine: Any) -> bytes:
     """As `machine.emit_object(module)`, while other threads compile."""
     library, to_object = _library(), 1
-    with _guard.inside(), llvm.ffi.OutputString() as error:
+    with _guard.inside(), _strength_reduction.left_out(), llvm.ffi.OutputString() as error:
         buffer = library.LLVMPY_TargetMachineEmitToMemory(
             _pointer(machine), _pointer(module), to_object, ctypes.cast(error._as_parameter_, ctypes.c_void_p)
         )
@@ -240,6 +272,11 @@ def _emit(module: Any, machine: Any) -> bytes:
             return ctypes.string_at(library.LLVMPY_GetBufferStart(buffer), library.LLVMPY_GetBufferSize(buffer))
         finally:
             library.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _emit_assembly(module: Any, machine: Any) -> str:
+    with _guard.inside(), _strength_reduction.left_out():
+        return machine.emit_assembly(module)
 
 
 def _pointer(reference: Any) -> ctypes.c_void_p:

@@ -3,6 +3,7 @@
 import ctypes
 import re
 
+import llvmlite.binding as llvm
 import models
 import pytest
 from xdsl.dialects.builtin import ModuleOp
@@ -55,6 +56,36 @@ define float @f(float %x) { %y = call float @llvm.tan.f32(float %x)  ret float %
     assert "tanf" in undefined_symbols(code)
     loaded = load_object(code, ["f"])
     assert ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(loaded["f"])(0.0) == 0.0
+
+
+def test_numba_keeps_the_passes_of_the_code_generator() -> None:
+    """The option that kernels are emitted with is one of the process."""
+    loop = """
+define void @f(ptr noalias %a, ptr noalias %b, i64 %n, i64 %s) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %j = mul i64 %i, %s
+  %p = getelementptr float, ptr %a, i64 %j
+  %x = load volatile float, ptr %p
+  %q = getelementptr [7 x float], ptr %b, i64 %j
+  store volatile float %x, ptr %q
+  %next = add i64 %i, 1
+  %again = icmp slt i64 %next, %n
+  br i1 %again, label %loop, label %done
+done:
+  ret void
+}"""
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=3)
+    before = machine.emit_assembly(llvm.parse_assembly(loop))
+    assert emit_assembly(loop, Effort.FULL)
+    assert machine.emit_assembly(llvm.parse_assembly(loop)) == before
+    llvm.set_option("", "-disable-lsr=true")
+    try:
+        assert machine.emit_assembly(llvm.parse_assembly(loop)) != before
+    finally:
+        llvm.set_option("", "-disable-lsr=false")
 
 
 def test_a_missing_kernel_is_an_error():
