@@ -39,14 +39,16 @@ class LirMergeLengthsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite a module."""
+        if len(kernels := kernels_of(op)) < 2:
+            return
         launches = launches_of(op)
         alike: dict[tuple[object, ...], list[KernelOp]] = {}
-        for kernel in kernels_of(op):
+        for kernel in kernels:
             if _is_a_line(kernel, launches.get(kernel.sym_name.data, ())):
                 alike.setdefault(_outline(kernel), []).append(kernel)
-        for kernels in alike.values():
-            if len(kernels) > 1:
-                _share(kernels, launches)
+        for same in alike.values():
+            if len(same) > 1:
+                _share(same, launches)
 
 
 def _is_a_line(kernel: KernelOp, launches: Sequence[LaunchOp]) -> bool:

@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.dispatch import as_decorator, of_functions
 from xdsl_rlx.lowering.fusion_report import FusionReport, report_of
-from xdsl_rlx.passes import above_lir, hir_lowering, run_passes
+from xdsl_rlx.passes import above_lir, hir_lowering, run_passes, with_signature
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_donate import MirDonatePass
 
@@ -162,14 +162,13 @@ def compile(
     source = as_graph_module(graph)
     if unchecked and source.stage != "lir":
         raise GraphError(f"unchecked=: expected a graph at stage lir, got '{source.name}' at {source.stage}; omit it")
-    source = _donated(source, donate, strict_donation, scratch)
+    source, fingerprint = _donated(source, donate, strict_donation, scratch)
     if memory_budget is not None:
-        source = fitted(above_lir(source, "memory_budget"), memory_budget, threads)
+        source, fingerprint = fitted(above_lir(source, "memory_budget"), memory_budget, threads), None
     try:
         module, checked = lambda: _verified(source.module), source.stage == "lir" and not unchecked
-        return compile_source(
-            source.fingerprint, module, threads, backend=Backend(backend), weights=weights, checked=checked
-        )
+        text = source.fingerprint if fingerprint is None else fingerprint
+        return compile_source(text, module, threads, backend=Backend(backend), weights=weights, checked=checked)
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
 
@@ -186,13 +185,13 @@ def _check_options(backend: str, weights: Weights | None) -> None:
 
 def _donated(
     source: GraphModule, donate: Mapping[str, SupportsIndex] | None, strict: bool, scratch: Sequence[str]
-) -> GraphModule:
-    """The graph with arguments whose memory may be overwritten; as it is where none may."""
+) -> tuple[GraphModule, str | None]:
+    """The graph with arguments whose memory may be overwritten, and its fingerprint; as it is where none may."""
     names = (scratch,) if isinstance(scratch, str) else tuple(scratch)
     if not (found := donations(donate)) and not strict and not names:
-        return source
+        return source, None
     passes = [MirDonatePass(tuple(found), tuple(found.values()), bool(strict), names)]
-    return run_passes(above_lir(source, "donate"), passes)
+    return with_signature(above_lir(source, "donate"), passes)
 
 
 def donations(donate: Mapping[Any, SupportsIndex] | None, keys: Any = str) -> dict[Any, int]:

@@ -144,15 +144,30 @@ def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModu
             raise GraphError(str(error)) from error
     if not_one := [one for one in passes if not isinstance(one, ModulePass)]:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError(f"expected passes, or the text of a pipeline, got {shown(not_one[0])}")
+    result, _ = _passed(source, passes)
+    return result
+
+
+def with_signature(source: GraphModule, passes: Sequence[ModulePass]) -> tuple[GraphModule, str]:
+    """As `run_passes`, of passes that change nothing but the signature of the graph; also return the fingerprint."""
+    result, fingerprint = _passed(source, passes, signature_only=True)
+    return result, result.fingerprint if fingerprint is None else fingerprint
+
+
+def _passed(
+    source: GraphModule, passes: Sequence[ModulePass], signature_only: bool = False
+) -> tuple[GraphModule, str | None]:
+    """The graph after passes, and its fingerprint if that was computed."""
     key = outcome_key(source.fingerprint, passes)
     if key is not None and (outcome := known_outcome(key)) is not None:
-        return GraphModule(_derivation(source, passes, outcome), outcome.stage)
-    module = apply_passes(source.module, passes)
+        return GraphModule(_derivation(source, passes, outcome), outcome.stage), outcome.fingerprint
+    module = apply_passes(source.module, passes, signature_only)
     result = GraphModule(module, stage_of(module))
-    if key is not None:
-        interface = None if result.stage == "lir" else result.interface
-        note_outcome(key, Outcome(result.stage, result.fingerprint, interface))
-    return result
+    if key is None:
+        return result, None
+    found = Outcome(result.stage, result.fingerprint, None if result.stage == "lir" else result.interface)
+    note_outcome(key, found)
+    return result, found.fingerprint
 
 
 def _derivation(source: GraphModule, passes: Sequence[ModulePass], outcome: Outcome) -> Derivation:

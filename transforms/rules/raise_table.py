@@ -84,6 +84,7 @@ class RaiseTable:
 
     def __init__(self) -> None:
         self._rows: dict[type[Operation], list[RaiseRow]] = {}
+        self._of_stage: dict[Walk, dict[type[Operation], list[RaiseRow]]] = {stage: {} for stage in Walk}
 
     def rule(
         self,
@@ -100,8 +101,10 @@ class RaiseTable:
         """
 
         def register(function: RaiseRule[OpT]) -> RaiseRule[OpT]:
+            row = RaiseRow(op, stage, function, frozenset(among))
             for kind in last:
-                self._rows.setdefault(kind, []).append(RaiseRow(op, stage, function, frozenset(among)))
+                self._rows.setdefault(kind, []).append(row)
+                self._of_stage[stage].setdefault(kind, []).append(row)
             return function
 
         return register
@@ -114,12 +117,8 @@ class RaiseTable:
         ops of the classes `present`.
         """
         chosen = {
-            kind: [
-                row
-                for row in rows
-                if row.stage == stage and wanted(row.op) and (not row.among or not row.among.isdisjoint(present))
-            ]
-            for kind, rows in self._rows.items()
+            kind: [row for row in rows if (not row.among or not row.among.isdisjoint(present)) and wanted(row.op)]
+            for kind, rows in self._of_stage[stage].items()
         }
         return {kind: rows for kind, rows in chosen.items() if rows}
 
