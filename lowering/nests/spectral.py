@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 WIDTH = 8
 """Frames of a block."""
 
+LEAST_PAIRED = 3
+"""Stages up to which each has a call of its own."""
+
 LINE = 16
 """Points of a frame that are read or written before those of the next one: a line of the cache, of f32. Frames of a
 power of two lie so that the first lines of all of them fall on one place of the cache."""
@@ -141,7 +144,8 @@ class Stage:
         places = np.outer(np.arange(self.rest if self.turns else 0), np.arange(1, self.radix))
         return unit(self.sign * 2 * pi * (places % length) / length).ravel()
 
-    def run(self, plan: Array, table: Array, source: Block, target: Block) -> None:
+    def run(self, plan: Array, table: Array, number: Number, source: Block, target: Block) -> None:
+        """The stage of this one's radix that has the `number`."""
         if not self.vectors:
             for p in range(self.rest):
                 factors = self.factors_at(table, p * (self.radix - 1) + self.first)
@@ -150,7 +154,7 @@ class Stage:
                         factors, source.buffer[:, :, 0], target.buffer[:, :, 0], self.rest, self.step, p, q
                     )
             return
-        rest, step, first = (cast(plan[self.number, n], INDEX) for n in range(3))
+        rest, step, first = (cast(plan[number, n], INDEX) for n in range(3))
         for p in outlined(range(rest)):
             factors = self.factors_at(table, p * (self.radix - 1) + first)
             for q in rolled(range(step)):
@@ -169,6 +173,23 @@ class Stage:
         for k in tuple(range(self.radix)):
             value = values[k] * factors[k - 1] if k and self.turns else values[k]
             target[:, write + k * step] = [value.re, value.im]
+
+
+def _by_pairs(stages: Sequence[Stage]) -> list[tuple[Stage, int]]:
+    """
+    The first stage of each loop over pairs of stages that differ in numbers alone, with the pairs; or a stage and 0.
+
+    Of a pair, the second stage writes where the first one read.
+    """
+    found: list[tuple[Stage, int]] = []
+    at = 0
+    while at < len(stages):
+        stage = stages[at]
+        alike = [x for x in stages[at:] if (x.radix, x.turns) == (stage.radix, stage.turns) and stage.vectors]
+        pairs = len(alike) // 2 if len(alike) > LEAST_PAIRED else 0
+        found.append((stage, pairs))
+        at += 2 * pairs or 1
+    return found
 
 
 @dataclass(frozen=True)
@@ -242,9 +263,14 @@ class Transform:
                     here, there = there, here
                 else:
                     self.mirror(here)
-            for stage in stages:
-                stage.run(plan, table, here, there)
-                here, there = there, here
+            for stage, pairs in _by_pairs(stages):
+                if pairs:
+                    for n in rolled(range(pairs)):
+                        stage.run(plan, table, stage.number + 2 * n, here, there)
+                        stage.run(plan, table, stage.number + 2 * n + 1, there, here)
+                else:
+                    stage.run(plan, table, stage.number, here, there)
+                    here, there = there, here
             if self.halves and not self.to_real:
                 for v in range(self.width):
                     here[self.n, v] = here[0, v]  # bins repeat
