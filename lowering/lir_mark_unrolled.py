@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any, cast
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -41,8 +41,13 @@ TOTAL = 2048
 BESIDE = 256
 """Operations beside which no loop is written out: LLVM would make vectors of all of them in the loop around."""
 
-WHOLE = (4, VECTOR)
-"""Iterations that are a whole vector, of elements of 4 bytes or more."""
+ROW_OF_VECTOR = 4
+"""Iterations from which on a row alone in its block is computed in vectors along it, the rest one by one: across rows,
+elements are shuffled from row to row. Rows of 9 to 15 take an eighth of the time. benchmarks/breadth.py: "covariance".
+"""
+
+DIVIDED = 7
+"""The same for rows with divisions and roots, which take longer one by one than shuffled."""
 
 FAR_APART = 50
 """Loads and stores that the loops in another may be written out to, of elements that are far apart for its iterations:
@@ -213,7 +218,7 @@ def precedes_vectors(loop: scf.ForOp) -> bool:
     """
     if NO_UNROLL in loop.attributes or LANES in loop.attributes or (trips := trip_count(loop)) is None:
         return False
-    if trips in WHOLE and _is_row_of_vector(loop):
+    if trips >= ROW_OF_VECTOR and _is_row_of_vector(loop) and not (ROW_OF_VECTOR < trips < DIVIDED and _divides(loop)):
         return False
     stores = (op for op in loop.body.block.ops if isinstance(op, memref.StoreOp))
     return trips < SHORT or any(isinstance(op.memref.owner, memref.AllocaOp) for op in stores)
@@ -240,6 +245,10 @@ def _is_row_of_vector(loop: scf.ForOp) -> bool:
         elif any(x is i for x in op.operands):
             return False
     return True
+
+
+def _divides(loop: scf.ForOp) -> bool:
+    return any(isinstance(op, arith.DivfOp | math.SqrtOp) for op in loop.body.block.ops)
 
 
 def _is_dense(buffer: Attribute) -> bool:
