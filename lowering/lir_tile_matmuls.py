@@ -187,7 +187,7 @@ class _Product:
         size = depth * columns * element_bytes(b.element_type)
         wide = _are_wide(registers, cast("AnyFloat", b.element_type))
         near = size <= NEAR and strides_of(memref_of(self.op.a))[-1] == 1
-        fits = rows <= WIDE_ROWS or near if wide else rows <= most and size <= FACTOR
+        fits = rows <= WIDE_ROWS or near if wide else rows <= most and (size <= FACTOR or rows <= ROWS >= columns)
         lines = strides_of(b)[-1] == 1
         if not lines:
             fits = (wide and fits and rows >= MANY) or (repeated and rows <= most and depth * columns <= COPIED)
