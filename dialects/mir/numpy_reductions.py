@@ -396,21 +396,25 @@ def cov(
     m: Operand, y: Operand | None = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
 ) -> Value:
     """Covariances of variables, one in each row or else column, of whose observations `ddof` are not counted."""
-    rows = _observations(m, m if y is None else y, rowvar)
+    x, axis = _variables(m, m if y is None else y, rowvar)
     if y is not None:
-        rows = rows.b.concat([rows, _observations(y, m, rowvar)], 0)
+        other, other_axis = _variables(y, m, rowvar)
+        x = x.b.concat([x, other if axis == other_axis else other.T], axis)
     less = ddof if ddof is not None else 0 if bias else 1
-    centred = rows - rows.b.reduce_mean(rows, [1], True)
-    products = centred @ rows.b.conjugate(centred).T
-    found = products / float(max(rows.shape[1] - less, 0))
+    # the layout of the data is kept: columns that are transposed are read with strides
+    centred = x - x.b.reduce_mean(x, [1 - axis], True)
+    conjugate = x.b.conjugate(centred)
+    products = centred.T @ conjugate if axis else centred @ conjugate.T
+    found = products / float(max(x.shape[1 - axis] - less, 0))
     return found.reshape(()) if found.shape == (1, 1) else found
 
 
-def _observations(m: Operand, other: Operand, rowvar: bool) -> Value:
+def _variables(m: Operand, other: Operand, rowvar: bool) -> tuple[Value, int]:
+    """Return observations of variables, and which of two axes runs over the variables."""
     x = as_floats(as_value(m, other))
     x = x.astype("f64" if element_of(x.ssa) in FLOATS else "c128")
     check_rank("cov", x, 0, 1, 2)
-    return x.reshape(1, -1) if x.rank < 2 else x if rowvar else x.T
+    return (x.reshape(1, -1), 0) if x.rank < 2 else (x, 0 if rowvar else 1)
 
 
 @row("corrcoef")

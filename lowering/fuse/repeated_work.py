@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PRODUCT, REDUCTION
+from xdsl_rlx.lowering.fuse.nesting import demand_of
 from xdsl_rlx.transforms.driver import is_constant
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
 from xdsl_rlx.transforms.scalar_cost import DEAR as FUNCTION
@@ -38,6 +39,14 @@ LOAD = 2
 """What a load of an element that is in the first cache costs, in additions."""
 
 
+def _is_complete_after_all_rows(op: Operation) -> bool:
+    """Whether an op is a reduction whose result no kernel reads that computes it, such as a sum over rows."""
+    if REDUCTION.get(type(op)) is None:
+        return False
+    space = Space.of(op)
+    return space is not None and demand_of(space, op, used_inside=True) is None
+
+
 class RepeatedWork:
     """The cost of the values of a block by element, including that of the elementwise ops that they are made of."""
 
@@ -50,10 +59,11 @@ class RepeatedWork:
         """
         The additions per element of an op, with what computes its operands of no more elements.
 
-        None if a reduction or a product is among these: apart from its users, it might have to be read from memory.
+        None if a product is among these, or a reduction that its users may share a kernel with: apart from its users,
+        it might have to be read from memory.
         """
         kind = type(op)
-        if is_constant(op):
+        if is_constant(op) or _is_complete_after_all_rows(op):
             return 0
         if SCALAR.get(kind) is None:
             # what comes from another kernel costs nothing here

@@ -1,0 +1,87 @@
+"""Random shapes, element types and layouts for kernels that depend on extents, against NumPy in float64."""
+
+from typing import Any
+
+import numpy as np
+
+import xdsl_rlx as rlx
+
+Array = np.ndarray[Any, Any]
+
+FLOATS = ("float32", "float64")
+
+
+def drawn(rng: np.random.Generator, *shape: int, dtype: str = "float32") -> Array:
+    """Return numbers of a type in a random layout: perhaps transposed, reversed, or with gaps between rows."""
+    x = np.asarray(rng.standard_normal(shape) * 4)
+    if rng.random() < 0.3:
+        x = np.asfortranarray(x)
+    if rng.random() < 0.2 and shape:
+        x = x[::-1]
+    if rng.random() < 0.2 and shape:
+        x = np.concatenate([x, x], -1)[..., : shape[-1]]
+    return x.astype(dtype)
+
+
+def check(function: Any, arrays: list[Array], threads: int, factor: float = 30) -> None:
+    """Compare a compiled function with NumPy in f64, relative to its largest element."""
+    found = rlx.compile(function, threads=threads)(*arrays)
+    expected = function(*(x.astype(np.float64) for x in arrays))
+    assert found.shape == expected.shape
+    eps = max(np.finfo(x.dtype).eps for x in arrays)
+    scale = np.max(np.abs(expected), initial=0) + 1
+    np.testing.assert_allclose(found, expected, rtol=0, atol=factor * float(eps) * scale)
+
+
+def test_rows_of_few_elements(seed: int) -> None:
+    """Elementwise ops on rows of 1 to 20 elements, alone and in small batches, with values by row and by column."""
+    rng = np.random.default_rng(seed)
+    dtype, width, middle = str(rng.choice(FLOATS)), int(rng.integers(1, 21)), int(rng.integers(1, 8))
+    rows = int(rng.integers(0, 131))
+    x, by_row = drawn(rng, rows, middle, width, dtype=dtype), drawn(rng, width, dtype=dtype)
+    by_column, wide = drawn(rng, rows, 1, 1, dtype=dtype), drawn(rng, rows, middle, width + 2, dtype=dtype)
+
+    def function(x: Any, by_row: Any, by_column: Any, wide: Any) -> Any:
+        moved = x * 2 - by_row / (1 + by_column * by_column)
+        roots = np.sqrt(1 + by_row * by_row) * wide[..., 2:]
+        return np.where(moved > roots, moved, wide[..., 1:-1]) + x[..., ::-1]
+
+    check(function, [x, by_row, by_column, wide], int(rng.integers(1, 3)))
+
+
+def test_standardised_columns(seed: int) -> None:
+    """Means and deviations of columns are computed once, not for each element."""
+    rng = np.random.default_rng(seed)
+    dtype, shape = str(rng.choice(FLOATS)), (int(rng.integers(1, 3000)), int(rng.integers(1, 40)))
+    x, w = drawn(rng, *shape, dtype=dtype), drawn(rng, shape[1], dtype=dtype)
+
+    def function(x: Any, w: Any) -> Any:
+        return (x - x.mean(0)) / np.sqrt(x.var(0) + 1) * (w / (np.abs(w).sum() + 1))
+
+    check(function, [x, w], int(rng.integers(1, 3)))
+
+
+def test_long_products_of_few_columns(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    dtype, depth = str(rng.choice(FLOATS)), int(rng.choice([*rng.integers(1, 131, 2), *rng.integers(250, 30_000, 2)]))
+    x, y = (drawn(rng, depth, int(rng.integers(1, 20)), dtype=dtype) for _ in range(2))
+    check(lambda x, y: x.T @ y + (x * x).T @ y, [x, y], int(rng.integers(1, 3)), 30 + depth**0.5 / 4)
+
+
+def test_covariances_are_numpys(seed: int) -> None:
+    """Computed in f64 as by NumPy, for either layout, also where means are far from 0."""
+    rng = np.random.default_rng(seed)
+    x = drawn(rng, int(rng.integers(1, 40)), int(rng.integers(2, 500)), dtype=str(rng.choice(FLOATS)))
+    x = (x + x.dtype.type(1000)).astype(x.dtype)
+    by_rows = bool(rng.integers(2))
+    y = x[:1] * 2 if rng.random() < 0.3 else None
+    if not by_rows:
+        x, y = x.T, None if y is None else y.T
+
+    def function(*given: Any) -> Any:
+        return np.cov(*given, rowvar=by_rows, bias=bool(seed % 2))
+
+    arrays = [x] if y is None else [x, y]
+    found, expected = rlx.compile(function, threads=1)(*arrays), function(*arrays)
+    assert found.dtype == expected.dtype and found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-10)
