@@ -11,6 +11,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.driver import RewritingPass, expect_gone, rewrite, sweep
 from xdsl_rlx.transforms.engines.define import define
 from xdsl_rlx.transforms.engines.reverse import add_seeds, cotangents_by_rule, lay_out_reverse, taken_apart
+from xdsl_rlx.transforms.sum_of_shifts import MergeShifts
 from xdsl_rlx.transforms.sum_of_windows import MergeWindows
 
 
@@ -73,4 +74,6 @@ class MirEmitVjpPass(RewritingPass):
     def run(self, ctx: Context, module: ModuleOp) -> bool:
         emitted = rewrite(module, ApplyVjpRule())
         expect_gone(module, (VjpOp,), self.name)
-        return sweep(module, MergeWindows()) or emitted
+        # backwards, so that a sum in a window of another is part of that one
+        shifted = sweep(module, MergeShifts(), inner_first=True)
+        return sweep(module, MergeWindows()) or shifted or emitted

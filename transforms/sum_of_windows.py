@@ -35,29 +35,29 @@ class MergeWindows(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter) -> None:
-        if _is_term(op):
+        if is_term(op):
             return
         terms, adds = _terms(op)
-        windows = [_window(term) for term in terms]
-        layers = _layers([window for window in windows if window is not None])
+        windows = [window(term) for term in terms]
+        layers = _layers([found for found in windows if found is not None])
         if any(len(layer) > 1 for layer in layers):
-            rest = [term for term, window in zip(terms, windows, strict=True) if window is None]
+            rest = [term for term, found in zip(terms, windows, strict=True) if found is None]
             rewriter.replace(op, [], [_sum(MirBuilder(rewriter), shape_of(op.result), rest, layers)])
-            merged = [term.owner for term, window in zip(terms, windows, strict=True) if window is not None]
+            merged = [term.owner for term, found in zip(terms, windows, strict=True) if found is not None]
             for gone in (*adds[1:], *merged):
                 if isinstance(gone, Operation):
                     rewriter.erase(gone)
 
 
-def _is_sum(op: object) -> bool:
+def is_sum(op: object) -> bool:
     """Whether an op adds tensors of one shape."""
     return isinstance(op, AddOp) and op.lhs.type == op.rhs.type == op.result.type
 
 
-def _is_term(op: AddOp) -> bool:
+def is_term(op: AddOp) -> bool:
     """Whether a sum is a term of another, and of nothing else."""
     use = op.result.get_user_of_unique_use()
-    return use is not None and _is_sum(op) and _is_sum(use)
+    return use is not None and is_sum(op) and is_sum(use)
 
 
 def _terms(root: AddOp) -> tuple[list[SSAValue], list[Operation]]:
@@ -68,7 +68,7 @@ def _terms(root: AddOp) -> tuple[list[SSAValue], list[Operation]]:
     while waiting:
         value = waiting.pop()
         op = value.owner
-        if isinstance(op, AddOp) and (op is root or _is_term(op)) and _is_sum(op):
+        if isinstance(op, AddOp) and (op is root or is_term(op)) and is_sum(op):
             adds.append(op)
             waiting += (op.rhs, op.lhs)
         else:
@@ -76,7 +76,7 @@ def _terms(root: AddOp) -> tuple[list[SSAValue], list[Operation]]:
     return terms, adds
 
 
-def _window(value: SSAValue) -> Window | None:
+def window(value: SSAValue) -> Window | None:
     """The value as one window, if it is a concat of one part and zeros."""
     op = value.owner
     if not isinstance(op, ConcatOp) or not value.has_one_use():

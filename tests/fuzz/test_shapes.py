@@ -1,5 +1,9 @@
 """Random shapes, element types and layouts for kernels that depend on extents, against NumPy in float64."""
 
+# Functions of NumPy's arrays and of traced values.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false
+
 from typing import Any
 
 import numpy as np
@@ -85,3 +89,31 @@ def test_covariances_are_numpys(seed: int) -> None:
     found, expected = rlx.compile(function, threads=1)(*arrays), function(*arrays)
     assert found.dtype == expected.dtype and found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-10)
+
+
+def test_gradients_of_stencils(seed: int) -> None:
+    """Sums of slices of one value at random offsets, equal, disjoint or the whole, in one to three axes."""
+    rng = np.random.default_rng(seed)
+    shape = [int(n) for n in rng.integers(1, 14, int(rng.integers(1, 4)))]
+    reach = [int(rng.integers(0, n)) for n in shape]
+    kept = [n - r for n, r in zip(shape, reach, strict=True)]
+    taps = [tuple(int(rng.integers(0, r + 1)) for r in reach) for _ in range(int(rng.integers(1, 7)))]
+    places = [tuple(slice(a, a + n) for a, n in zip(tap, kept, strict=True)) for tap in taps]
+    scales = [float(s) for s in rng.choice([1.0, -1.0, 2.5, 1e-3], len(taps))]
+    whole = bool(rng.random() < 0.3)
+
+    def value(x: Any) -> Any:
+        found = x[places[0]] * scales[0]
+        for place, scale in zip(places[1:], scales[1:], strict=True):
+            found = found - x[place] * -scale if scale < 0 else found + scale * x[place]
+        return found
+
+    def loss(x: Any) -> Any:
+        return (value(x) ** 3).sum() + ((x * x).sum() if whole else 0.0)
+
+    x = rng.standard_normal(shape)
+    expected, slope = 2 * x if whole else np.zeros(shape), 3 * value(x) ** 2
+    for place, scale in zip(places, scales, strict=True):
+        expected[place] += slope * scale
+    found = rlx.compile(rlx.grad(loss), threads=int(rng.integers(1, 3)))(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11 * np.max(np.abs(expected), initial=1))
