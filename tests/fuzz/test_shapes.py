@@ -117,3 +117,28 @@ def test_gradients_of_stencils(seed: int) -> None:
         expected[place] += slope * scale
     found = rlx.compile(rlx.grad(loss), threads=int(rng.integers(1, 3)))(x)
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11 * np.max(np.abs(expected), initial=1))
+
+
+def test_integer_divisions_are_exact(seed: int) -> None:
+    """All pairs of bytes, and wider integers with divisors of every size, 0 and the ends of the range among them."""
+    rng = np.random.default_rng(seed)
+    dtype = np.dtype(("int8", "uint8", "int32", "uint32", "int64")[seed % 5])
+    ends = np.iinfo(dtype)
+    if dtype.itemsize == 1:
+        every = np.arange(ends.min, ends.max + 1).astype(dtype)
+        x, y = (one.reshape(-1) for one in np.meshgrid(every, every))
+    else:
+        x, y = (rng.integers(ends.min, ends.max, 4000, dtype=dtype, endpoint=True) for _ in range(2))
+        y = (y >> rng.integers(0, ends.bits, len(y)).astype(dtype)).astype(dtype)
+        special = np.array([ends.min, ends.max, 0, 1, ends.max - 1, -1 if ends.min else 2]).astype(dtype)
+        x[:1000], y[:36] = np.resize(np.repeat(special, 6), 1000), np.resize(special, 36)
+        x[-1000:] -= x[-1000:] % np.where(y[-1000:] == 0, 1, y[-1000:])
+
+    def function(x: Any, y: Any) -> Any:
+        return x // y, x % y, np.fmod(x, y)
+
+    with np.errstate(all="ignore"):
+        expected = function(x, y)
+    for found, right in zip(rlx.compile(function, threads=1)(x, y), expected, strict=True):
+        assert found.dtype == right.dtype
+        np.testing.assert_array_equal(found, right)

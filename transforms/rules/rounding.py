@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder, int_width, is_float
@@ -83,15 +85,47 @@ def _integer_mod(b: ScalarBuilder, lhs: Scalar, rhs: Scalar) -> Scalar:
     return b.select(b.ne(rest, 0) & ((rest ^ rhs) < 0), rest + rhs, rest)
 
 
-def _division_scalar(of_floats: _Binary, of_integers: _Binary, op: Operation, b: ScalarBuilder, *xs: Scalar) -> Scalar:
-    """Of unsigned integers in i64, which holds them all."""
-    lhs, rhs = xs
-    if is_float(lhs.type):
-        return of_floats(b, lhs, rhs)
-    if not is_unsigned(element_of(op.operands[0])):
-        return of_integers(b, lhs, rhs)
-    wide = (b.cast(x, i64, signed=False) for x in xs)
-    return b.cast(of_integers(b, *wide), lhs.type)
+def _narrow_quotient(round_: _Unary, b: ScalarBuilder, lhs: Scalar, rhs: Scalar) -> Scalar:
+    """The rounded quotient of integers held in floats that have more digits, which is exact; 0 for a divisor of 0."""
+    quotient = round_(b, lhs / b.select(b.eq(rhs, 0.0), 1.0, rhs))
+    return b.select(b.eq(rhs, 0.0), 0.0, quotient)
+
+
+def _narrow_rest(round_: _Unary, b: ScalarBuilder, lhs: Scalar, rhs: Scalar) -> Scalar:
+    """What the rounded quotient leaves, exact too; 0 for a divisor of 0."""
+    divisor = b.select(b.eq(rhs, 0.0), 1.0, rhs)
+    return lhs - round_(b, lhs / divisor) * divisor
+
+
+@dataclass(frozen=True)
+class _Division:
+    """A division of floats, of integers, and of integers in floats that hold them and their products."""
+
+    of_floats: _Binary
+    of_integers: _Binary
+    in_floats: _Binary
+
+    def scalar(self, op: Operation, b: ScalarBuilder, lhs: Scalar, rhs: Scalar) -> Scalar:
+        """
+        The row of the division.
+
+        No processor divides vectors of integers. Those of up to 32 bits are divided as floats, unless the divisor is a
+        constant: LLVM multiplies then.
+        """
+        if is_float(lhs.type):
+            return self.of_floats(b, lhs, rhs)
+        signed, width = not is_unsigned(element_of(op.operands[0])), int_width(lhs.type) or 64
+        if 1 < width <= 32 and not isinstance(rhs.value.owner, arith.ConstantOp):
+            wide = f32 if width <= 16 else f64
+            found = self.in_floats(b, *(b.cast(x, wide, signed=signed) for x in (lhs, rhs)))
+            if signed and width == 32:
+                # the one quotient that i32 does not hold wraps around
+                found = b.select(found >= 2.0**31, -(2.0**31), found)
+            return b.cast(b.cast(found, i32 if width <= 16 or signed else i64), lhs.type)
+        if signed:
+            return self.of_integers(b, lhs, rhs)
+        # i64 holds all of them
+        return b.cast(self.of_integers(b, *(b.cast(x, i64, signed=False) for x in (lhs, rhs))), lhs.type)
 
 
 diagonal(
@@ -106,9 +140,13 @@ diagonal(
 )
 zero(mir.FloordivOp, "it is piecewise constant")
 pointwise(mir.FloordivOp)
-SCALAR.add(mir.RemOp, partial(_division_scalar, fmod_scalar, _integer_rem))
-SCALAR.add(mir.ModOp, partial(_division_scalar, mod_scalar, _integer_mod))
-SCALAR.add(mir.FloordivOp, partial(_division_scalar, floordiv_scalar, ScalarBuilder.floordiv))
+_trunc, _floor = ScalarBuilder.trunc, ScalarBuilder.floor
+for _op, _division in (
+    (mir.RemOp, _Division(fmod_scalar, _integer_rem, partial(_narrow_rest, _trunc))),
+    (mir.ModOp, _Division(mod_scalar, _integer_mod, partial(_narrow_rest, _floor))),
+    (mir.FloordivOp, _Division(floordiv_scalar, ScalarBuilder.floordiv, partial(_narrow_quotient, _floor))),
+):
+    SCALAR.add(_op, _division.scalar)
 
 diagonal(
     mir.CopysignOp,
