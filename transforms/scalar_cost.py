@@ -26,6 +26,7 @@ _COSTS: dict[str, int] = {
     "math.ctpop": 2,
     "math.ctlz": 1,
     "math.copysign": 1,
+    "math.powf": 4 * DEAR,
     "math.roundeven": 1,
     "math.floor": 1,
     "math.ceil": 1,

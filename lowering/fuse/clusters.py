@@ -336,7 +336,12 @@ class Clusters:
         space = user.space
         if producer.space is None or space is None or len(producer.space.extents) >= len(space.extents):
             return False
-        return any(value in user.used and self._repeated.is_dear(value, space) for value in producer.outputs)
+        return any(value in user.used and self._is_dear(value, user) for value in producer.outputs)
+
+    def _is_dear(self, value: SSAValue, user: Cluster) -> bool:
+        """Whether a cluster had better read a value than compute it."""
+        columns = any(demand is not None and demand.kind is Reduces.COLUMN for demand in user.demands.values())
+        return user.space is not None and self._repeated.is_dear(value, user.space, columns)
 
     def _replace(self, merged: Cluster, gone: Cluster, both: BitSet) -> None:
         """Note that the ops of `gone`, the smaller one, have become part of `merged`."""
@@ -377,7 +382,7 @@ class Clusters:
             if not all(self._is_stored(operand, own) for operand in op.operands):
                 continue
             targets = {other: uses for other, uses in outside.items() if other is not None}
-            if any(cluster.space and self._repeated.is_dear(result, cluster.space) for cluster in targets):
+            if any(self._is_dear(result, cluster) for cluster in targets):
                 continue
             if len(targets) == len(outside) and all(_has_room_for(op, *target) for target in targets.items()):
                 for target, uses in targets.items():

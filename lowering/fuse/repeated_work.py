@@ -32,9 +32,6 @@ SINGLE_LAUNCH = 4_000
 SINGLE = 128
 """How many times as long an addition of a single element takes as one in a vector, with what waits for it."""
 
-VECTOR = 16
-"""Elements of a loop from which on it is in vectors itself, and not the loop around it."""
-
 LOAD = 2
 """What a load of an element that is in the first cache costs, in additions."""
 
@@ -52,8 +49,18 @@ class RepeatedWork:
 
     def __init__(self, ops: Iterable[Operation]):
         self._costs: dict[Operation, int | None] = {}
+        self._behind: dict[Operation, int] = {}
+        """The same where the reductions and products before are in other kernels."""
         for op in ops:
-            self._costs[op] = self._cost(op)
+            self._costs[op] = cost = self._cost(op)
+            self._behind[op] = self._cost_behind(op) if cost is None else cost
+
+    def _cost_behind(self, op: Operation) -> int:
+        """The additions per element since the last reduction or product."""
+        if REDUCTION.get(type(op)) is not None or PRODUCT.get(type(op)) is not None:
+            return 0
+        before = sum(self._behind.get(x.owner, 0) for x in op.operands if isinstance(x.owner, Operation))
+        return before + (scalar_cost(op) if SCALAR.get(type(op)) is not None else 0)
 
     def _cost(self, op: Operation) -> int | None:
         """
@@ -84,10 +91,17 @@ class RepeatedWork:
                 total += cost
         return total
 
-    def is_dear(self, value: SSAValue, space: Space) -> bool:
-        """Whether a nest over `space` had better read a value than compute it."""
+    def is_dear(self, value: SSAValue, space: Space, reduces_columns: bool = False) -> bool:
+        """
+        Whether a nest over `space` had better read a value than compute it.
+
+        A nest that reduces columns reads the sums of rows in any case.
+        """
         owner = value.owner
-        if not isinstance(owner, Operation) or (cost := self._costs.get(owner)) is None or not cost:
+        if not isinstance(owner, Operation):
+            return False
+        cost = self._behind.get(owner) if reduces_columns else self._costs.get(owner)
+        if not cost:
             return False
         axes = space.maps.get(value)
         count, size = prod(space.extents), prod(shape_of(value))
@@ -95,7 +109,6 @@ class RepeatedWork:
             return False
         if len(space.extents) - 1 in axes:
             return (cost - LOAD) * count - (cost + LOAD) * size > LAUNCH
-        inner = prod(space.extents[max((n for n in axes if n is not None), default=-1) + 1 :])
-        # functions of rows take their time beside the rows, where a loop over elements is in vectors
-        is_seen = cost >= FUNCTION and inner >= VECTOR and cost * size * SINGLE > count
+        # functions of rows take their time beside the rows: a loop over elements is in vectors, or is unrolled
+        is_seen = cost >= FUNCTION and cost * size * SINGLE > count
         return is_seen and cost * size > SINGLE_LAUNCH

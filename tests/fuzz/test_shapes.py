@@ -142,3 +142,20 @@ def test_integer_divisions_are_exact(seed: int) -> None:
     for found, right in zip(rlx.compile(function, threads=1)(x, y), expected, strict=True):
         assert found.dtype == right.dtype
         np.testing.assert_array_equal(found, right)
+
+
+def test_functions_of_rows_beside_rows(seed: int) -> None:
+    """Functions of values by row, given or summed, in elementwise ops on few columns and in sums of columns."""
+    rng = np.random.default_rng(seed)
+    dtype, width = str(rng.choice(FLOATS)), int(rng.integers(1, 20))
+    outer, rows = int(rng.integers(1, 8)), int(rng.integers(1, 131))
+    x, by_row = drawn(rng, outer, rows, width, dtype=dtype), drawn(rng, outer, rows, 1, dtype=dtype)
+    function = (lambda r: (r * r + 1) ** 1.5, np.exp, np.sin, lambda r: np.tanh(np.log1p(r * r)))[seed % 4]
+    axis = (None, 0, 1, 2)[int(rng.integers(4))]
+
+    def program(x: Any, by_row: Any) -> Any:
+        sums = (x * x).sum(-1, keepdims=True) / width
+        found = x * function(by_row / 4) + x / (function(sums / 16) + 2)
+        return found if axis is None else found.sum(axis)
+
+    check(program, [x, by_row], int(rng.integers(1, 3)), 100)
