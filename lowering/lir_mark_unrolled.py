@@ -3,7 +3,7 @@ LLVM is told to write out the loops that have the mark and no others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -226,13 +226,29 @@ def precedes_vectors(loop: scf.ForOp) -> bool:
 
 def _is_row_of_vector(loop: scf.ForOp) -> bool:
     """
-    Whether a loop, alone in its block, moves along rows of neighbours and computes what is cheap.
+    Whether a loop moves along rows of neighbours and computes what is cheap, alone in its block or after one reduction.
 
-    Unrolled, it leaves LLVM vectors of the loop around it, whose elements are shuffled from row to row.
+    Unrolled, it leaves LLVM vectors of the loop around it, whose elements are shuffled from row to row; not those of
+    more than a vector, which it loads one by one.
     """
-    around, i = loop.parent_block(), loop.body.block.args[0]
-    if loop.iter_args or around is None or any(op.regions and op is not loop for op in around.ops):
+    around = loop.parent_block()
+    loops = [op for op in around.ops if op.regions] if around is not None else []
+    if len(loops) == 1:
+        return not loop.iter_args and _moves_along_row(loop)
+    if (trip_count(loop) or 0) <= VECTOR or sum(isinstance(op, scf.ForOp) and not op.iter_args for op in loops) == 0:
         return False
+    if sum(len(op.results) for op in loops) > 1 or any(type(op) in FUNCTIONS for op in _ops(around)):
+        return False
+    return all(isinstance(op, scf.ForOp) and _moves_along_row(op) for op in loops)
+
+
+def _ops(block: Block | None) -> Iterable[Operation]:
+    return block.ops if block is not None else ()
+
+
+def _moves_along_row(loop: scf.ForOp) -> bool:
+    """Whether the loads and stores of a loop are of neighbours, and its operations cheap."""
+    i = loop.body.block.args[0]
     for op in loop.body.block.ops:
         if op.regions or type(op) in FUNCTIONS:
             return False

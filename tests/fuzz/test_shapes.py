@@ -159,3 +159,17 @@ def test_functions_of_rows_beside_rows(seed: int) -> None:
         return found if axis is None else found.sum(axis)
 
     check(program, [x, by_row], int(rng.integers(1, 3)), 100)
+
+
+def test_rows_with_a_reduction(seed: int) -> None:
+    """A reduction of each row of few elements, and elementwise ops after it."""
+    rng = np.random.default_rng(seed)
+    dtype, width, rows = str(rng.choice(FLOATS)), int(rng.integers(1, 20)), int(rng.integers(0, 131))
+    x, w = drawn(rng, rows, width, dtype=dtype), drawn(rng, width, dtype=dtype)
+    function = (
+        lambda x, w: x / np.sqrt((x * x).mean(1, keepdims=True) + 1) * w,
+        lambda x, w: x / (abs(x).sum(1, keepdims=True) + 1) - w,
+        lambda x, w: (x - x.max(1, keepdims=True)) * w,
+        lambda x, w: np.where(x == x.min(1, keepdims=True), w, x),
+    )[seed % 4]
+    check(function, [x, w], int(rng.integers(1, 3)))
