@@ -247,13 +247,20 @@ def _ops(block: Block | None) -> Iterable[Operation]:
 
 
 def _moves_along_row(loop: scf.ForOp) -> bool:
-    """Whether the loads and stores of a loop are of neighbours, and its operations cheap."""
+    """
+    Whether the loads and stores of a loop are of neighbours, and its operations cheap.
+
+    It reads no other elements of what it writes: whether these overlap would be found out in each run of it.
+    """
     i = loop.body.block.args[0]
+    written = {op.memref: list(op.indices) for op in loop.body.block.ops if isinstance(op, memref.StoreOp)}
     for op in loop.body.block.ops:
         if op.regions or type(op) in FUNCTIONS:
             return False
         if isinstance(op, memref.LoadOp | memref.StoreOp):
             if isinstance(op.memref.owner, memref.AllocaOp) or _is_narrow(op.memref.type):
+                return False
+            if written.get(op.memref, found := list(op.indices)) != found:
                 return False
             *outer, last = [x is i for x in op.indices] or [False]
             if any(outer) or (last and not _is_dense(op.memref.type)):
