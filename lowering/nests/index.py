@@ -30,10 +30,38 @@ SHORT = 32
 """Elements from which on a slice is an iteration of its own: its loop then takes longer than to find it."""
 
 
+LINES = 16
+"""Lines of a table that one iteration of a gather of single elements reads at the same indices."""
+
+
+def _gather_elements(op: GatherOp, work: Work) -> None:
+    """An iteration copies the elements of some lines at some neighbouring indices, which it clamps once."""
+    batches, outer, extent, count, _ = op.extents
+    reads = [work.read(op.table, (batches, outer, extent)), work.read(op.indices, (batches, count))]
+    result = work.write(op.result, (batches, outer, count))
+    length, lines = min(TAKEN, count), min(LINES, outer)
+    blocks, groups = -(-count // length), -(-outer // lines)
+
+    @work.over(batches * groups * blocks, (1 + 4 * lines) * length, reads, [result])
+    def gather_elements(it: Iteration, table: Array, indices: Array, result: Array) -> None:
+        b, group, block = it.unravel(batches, groups, blocks)
+        first = block * length
+        some = range(min(length, count - first))
+        places = scratch(length, i64)
+        for k in some:
+            places[k] = cast(clamped(indices[b, first + k], extent), i64)
+        for o in range(group * lines, min((group + 1) * lines, outer)):
+            for k in some:
+                result[b, o, first + k] = table[b, o, cast(places[k], INDEX)]
+
+
 @NEST.rule(GatherOp)
 def gather_nest(op: GatherOp, work: Work) -> None:
     """An iteration copies the slices of some neighbouring indices."""
     batches, outer, extent, count, inner = op.extents
+    if inner == 1 and outer > 1 and count > 1:
+        _gather_elements(op, work)
+        return
     rest = () if inner == 1 else (inner,)
     reads = [work.read(op.table, (batches, outer, extent, *rest)), work.read(op.indices, (batches, count))]
     result = work.write(op.result, (batches, outer, count, *rest))

@@ -150,7 +150,8 @@ def test_functions_of_rows_beside_rows(seed: int) -> None:
     dtype, width = str(rng.choice(FLOATS)), int(rng.integers(1, 20))
     outer, rows = int(rng.integers(1, 8)), int(rng.integers(1, 131))
     x, by_row = drawn(rng, outer, rows, width, dtype=dtype), drawn(rng, outer, rows, 1, dtype=dtype)
-    function = (lambda r: (r * r + 1) ** 1.5, np.exp, np.sin, lambda r: np.tanh(np.log1p(r * r)))[seed % 4]
+    functions: list[Any] = [lambda r: (r * r + 1) ** 1.5, np.exp, np.sin, lambda r: np.tanh(np.log1p(r * r))]
+    function = functions[seed % 4]
     axis = (None, 0, 1, 2)[int(rng.integers(4))]
 
     def program(x: Any, by_row: Any) -> Any:
@@ -166,10 +167,33 @@ def test_rows_with_a_reduction(seed: int) -> None:
     rng = np.random.default_rng(seed)
     dtype, width, rows = str(rng.choice(FLOATS)), int(rng.integers(1, 20)), int(rng.integers(0, 131))
     x, w = drawn(rng, rows, width, dtype=dtype), drawn(rng, width, dtype=dtype)
-    function = (
+    functions: list[Any] = [
         lambda x, w: x / np.sqrt((x * x).mean(1, keepdims=True) + 1) * w,
         lambda x, w: x / (abs(x).sum(1, keepdims=True) + 1) - w,
         lambda x, w: (x - x.max(1, keepdims=True)) * w,
         lambda x, w: np.where(x == x.min(1, keepdims=True), w, x),
-    )[seed % 4]
-    check(function, [x, w], int(rng.integers(1, 3)))
+    ]
+    check(functions[seed % 4], [x, w], int(rng.integers(1, 3)))
+
+
+def test_gathers_of_elements(seed: int) -> None:
+    """Single elements of many lines at shared or batched indices, of which some are outside, and their gradient."""
+    rng = np.random.default_rng(seed)
+    batches, outer, extent, count = (int(rng.integers(1, n)) for n in (4, 40, 131, 600))
+    table = rng.standard_normal((batches, outer, extent)).astype(str(rng.choice(FLOATS)))
+    at = rng.integers(-3, extent + 3, (batches, count)).astype(str(rng.choice(["int32", "int64"])))
+    weights = rng.standard_normal((batches, outer, count)).astype(table.dtype)
+
+    def function(table: Any, at: Any) -> Any:
+        return rlx.gather(table, at, 2, 1)
+
+    threads = int(rng.integers(1, 3))
+    places = np.broadcast_to(np.clip(at, 0, extent - 1)[:, None], (batches, outer, count))
+    np.testing.assert_array_equal(
+        rlx.compile(function, threads=threads)(table, at), np.take_along_axis(table, places, axis=2)
+    )
+    expected = np.zeros(table.shape)
+    b, o = np.ogrid[:batches, :outer]
+    np.add.at(expected, (b[..., None], o[..., None], places), weights)
+    slope = rlx.compile(rlx.grad(lambda table, at, w: (function(table, at) * w).sum()), threads=threads)
+    np.testing.assert_allclose(slope(table, at, weights), expected, rtol=0, atol=1e-4)

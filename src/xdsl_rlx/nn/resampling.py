@@ -350,7 +350,7 @@ def grid_sample(
     if mode != "bicubic":
         places = [_padded(one, n, padding_mode, align_corners) for one, n in zip(places, size, strict=True)]
     if mode == "nearest":
-        taps = [(np.rint(function("stop_gradient")(one))[..., None], None) for one in places]
+        taps = [(np.rint(function("stop_gradient")(one))[..., None, :], None) for one in places]
     else:
         taps = [_taps(one, mode == "bicubic") for one in places]
     index, share = None, None
@@ -359,34 +359,43 @@ def grid_sample(
         if padding_mode == "zeros":
             inside = (at >= 0) & (at < n)
             weight = np.where(inside, 1.0 if weight is None else weight, 0)
-        at = np.clip(np.rint(at), 0, n - 1).astype(np.int64)
+        at = np.clip(np.rint(at), 0, n - 1).astype(np.int32 if prod(size) < 1 << 31 else np.int64)
         index = at if index is None else _products(index * n, at, np.add)
         share = weight if share is None else _products(share, weight, np.multiply)
     return _weighted(x, index, share).reshape(*x.shape[:2], *shape)
 
 
 def _products(first: Any, second: Any, combine: Any) -> Any:
-    """All pairs of the taps of two axes, `[N, L, K]` and `[N, L, M]`, combined: `[N, L, K M]`."""
-    return combine(first[..., :, None], second[..., None, :]).reshape(*first.shape[:-1], -1)
+    """All pairs of the taps of two axes, `[N, K, L]` and `[N, M, L]`, combined: `[N, K M, L]`."""
+    n, _, length = first.shape
+    return combine(first[:, :, None], second[:, None]).reshape(n, -1, length)
 
 
 def _weighted(x: Any, index: Any, share: Any) -> Any:
-    """The sums `[N, C, L]` of the pixels of `x` at flat indices `[N, L, K]`, times their weights."""
+    """The sums `[N, C, L]` of the pixels of `x` at flat indices `[N, K, L]`, times their weights."""
     flat = x.reshape(*x.shape[:2], prod(x.shape[2:]))
     found = function("gather")(flat, index.reshape(index.shape[0], -1), 2, 1)
     found = found.reshape(*x.shape[:2], *index.shape[1:])
-    return (found[..., 0] if share is None else np.sum(found * share[:, None], axis=-1)).astype(x.dtype)
+    return (found[:, :, 0] if share is None else np.sum(found * share[:, None], axis=2)).astype(x.dtype)
 
 
 def _taps(at: Any, cubic: bool) -> tuple[Any, Any]:
-    """The pixels around positions along an axis, and the weight of each, along a new last axis."""
-    first = function("stop_gradient")(np.floor(at))[..., None]
-    rest = at[..., None] - first
+    """
+    The pixels around positions along an axis, and the weight of each, along a new axis before the last one.
+
+    Few taps are not the last axis: the loop over positions is in vectors.
+    """
+
+    def column(*numbers: float) -> Any:
+        return np.array(numbers)[:, None]
+
+    first = function("stop_gradient")(np.floor(at))[..., None, :]
+    rest = at[..., None, :] - first
     if not cubic:
-        return first + np.array([0.0, 1.0]), np.array([1.0, 0.0]) + np.array([-1.0, 1.0]) * rest
+        return first + column(0.0, 1.0), column(1.0, 0.0) + column(-1.0, 1.0) * rest
     # without an absolute value, whose derivative at 0 is none of a weight
-    distance = np.array([1.0, 0.0, 1.0, 2.0]) + np.array([1.0, 1.0, -1.0, -1.0]) * rest
-    return first + np.array([-1.0, 0.0, 1.0, 2.0]), _cubic(distance, -0.75)
+    distance = column(1.0, 0.0, 1.0, 2.0) + column(1.0, 1.0, -1.0, -1.0) * rest
+    return first + column(-1.0, 0.0, 1.0, 2.0), _cubic(distance, -0.75)
 
 
 @composite
