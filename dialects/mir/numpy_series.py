@@ -20,6 +20,7 @@ from xdsl_rlx.dialects.mir.segments import segment_total
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
+    FLOATS,
     INTS,
     dims,
     element_of,
@@ -141,7 +142,11 @@ def _correlation(a: Value, v: Value, mode: str) -> Value:
     behind = {"full": m - 1, "same": m - 1 - m // 2, "valid": 0}[mode]
     if not m:
         raise GraphError("convolve: expected at least one element, got an empty array")
-    windows = a.b.frames(a.b.pad(a, (front, behind)), m, 1)
+    padded = a.b.pad(a, (front, behind))
+    if element_of(a.ssa) in FLOATS:
+        # its windows are not written to memory
+        return a.b.conv(padded.reshape(1, 1, -1), v.reshape(1, 1, m)).reshape(-1)
+    windows = a.b.frames(padded, m, 1)
     assert windows.shape[0] == n + front + behind - m + 1
     return windows @ v
 

@@ -184,8 +184,10 @@ def test_gathers_of_elements(seed: int) -> None:
     at = rng.integers(-3, extent + 3, (batches, count)).astype(str(rng.choice(["int32", "int64"])))
     weights = rng.standard_normal((batches, outer, count)).astype(table.dtype)
 
+    gather: Any = rlx.gather
+
     def function(table: Any, at: Any) -> Any:
-        return rlx.gather(table, at, 2, 1)
+        return gather(table, at, 2, 1)
 
     threads = int(rng.integers(1, 3))
     places = np.broadcast_to(np.clip(at, 0, extent - 1)[:, None], (batches, outer, count))
@@ -197,3 +199,12 @@ def test_gathers_of_elements(seed: int) -> None:
     np.add.at(expected, (b[..., None], o[..., None], places), weights)
     slope = rlx.compile(rlx.grad(lambda table, at, w: (function(table, at) * w).sum()), threads=threads)
     np.testing.assert_allclose(slope(table, at, weights), expected, rtol=0, atol=1e-4)
+
+
+def test_convolutions_of_series(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    dtype, mode = str(rng.choice(FLOATS)), ("full", "same", "valid")[seed % 3]
+    x, w = (rng.standard_normal(int(rng.integers(1, 131))).astype(dtype) for _ in range(2))
+    for function in (np.convolve, np.correlate):
+        call: Any = function
+        check(lambda x, w, call=call: call(x, w, mode), [x, w], int(rng.integers(1, 3)), 60)
