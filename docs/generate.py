@@ -1,4 +1,4 @@
-"""Write docs/ops.md, passes.md, coverage.md, builder.md and api.md from definitions, rules and docstrings.
+"""Write docs/ops.md, passes.md, cost-model.md, coverage.md, builder.md and api.md from definitions and docstrings.
 
 docs/howto/names.md and from-rlx.md are written from the tables in names_table.py and rlx_table.py, docs/howto/aten.md
 from the rows of frontends/aten, docs/howto/stablehlo.md from those of frontends/stablehlo.
@@ -38,10 +38,19 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.value import OP
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+from xdsl_rlx.lowering import target
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, VIEW
 from xdsl_rlx.lowering.nests import NEST
+from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, VJP, VMAP
 from xdsl_rlx.transforms.rules.rule_table import RuleTable
+
+COST_GROUPS = [
+    group
+    for group in vars(target).values()
+    if inspect.isclass(group) and issubclass(CostModel, group) and inspect.get_annotations(group)
+]
+"""The classes of `target.py` that declare fields."""
 
 DOCS = Path(__file__).resolve().parent
 sys.path.append(str(DOCS.parent / "tests"))
@@ -133,7 +142,8 @@ def _options(entity: type) -> Sequence[str]:
     if not dataclasses.is_dataclass(entity):
         return []
     rows, meanings = list[str](), _meanings(entity)
-    for one in dataclasses.fields(entity):
+    costs = {one.name for group in entity.__mro__[1:] if group in COST_GROUPS for one in dataclasses.fields(group)}
+    for one in (one for one in dataclasses.fields(entity) if one.name not in costs):
         if get_origin(one.type) is Literal:
             kind = " | ".join(get_args(one.type))
         else:
@@ -144,6 +154,11 @@ def _options(entity: type) -> Sequence[str]:
             default = "optional" if one.default_factory is not dataclasses.MISSING else "required"
         said = f". {meanings[one.name]}" if one.name in meanings else ""
         rows.append(f"* `{one.name.replace('_', '-')}`: `{kind}`, {default}{said}")
+    if issubclass(entity, CostModel):
+        return [*rows, "* all fields of the [cost model](cost-model.md)"]
+    for group in (one for one in COST_GROUPS if issubclass(entity, one)):
+        names = ", ".join(f"`{name.replace('_', '-')}`" for name in _meanings(group))
+        rows.append(f"* of [{group.__name__}](cost-model.md#{group.__name__.lower()}): {names}")
     return rows
 
 
@@ -175,6 +190,22 @@ def passes_text() -> str:
     lines += ["## From and to StableHLO", *_entries(dict(frontends.UNIVERSE.all_passes), "pass")]
     lines += ["## To and on `lir`", *_entries(dict(lowering.UNIVERSE.all_passes), "pass")]
     lines += ["## Targets", *_entries(dict(lowering.TARGETS), "target")]
+    return "\n\n".join(lines) + "\n"
+
+
+_COST_MODEL = """\
+`lowering/target.py` describes the processor that code is compiled for, and what the decisions of passes cost on it. A
+field is an option of each pass that reads it, with `-` for `_`: `lir-tile-matmuls{l2-bytes=262144}`. The defaults
+describe a common processor. `rlx.compile` reads the registers and caches of the processor that it compiles for."""
+
+
+def cost_model_text() -> str:
+    """All of docs/cost-model.md."""
+    lines = ["# Target and cost model", NOTE, _COST_MODEL]
+    for group in COST_GROUPS:
+        rows = [f"| `{name}` | {getattr(group, name)} | {meaning} |" for name, meaning in _meanings(group).items()]
+        lines += [f"## {group.__name__}", _doc(group)]
+        lines += ["\n".join(["| field | default | unit, trade-off, benchmark |", "| --- | --- | --- |", *rows])]
     return "\n\n".join(lines) + "\n"
 
 
@@ -333,6 +364,7 @@ def main() -> int:
     pages = {
         "ops.md": ops_text,
         "passes.md": passes_text,
+        "cost-model.md": cost_model_text,
         "coverage.md": coverage_text,
         "builder.md": builder_text,
         "api.md": lambda: api_text(NOTE),

@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.core import HasKernel
 from xdsl_rlx.lowering.pipelines import fusion_passes
-from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
+from xdsl_rlx.lowering.target import COMMON, CostModel
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.engines.compose import Composition, compose
 from xdsl_rlx.transforms.rules.raise_table import Reason
@@ -90,13 +90,13 @@ def _counted(names: Iterable[str]) -> str:
     return ", ".join(name if count == 1 else f"{name} x{count}" for name, count in counts.items())
 
 
-def report_of(module: ModuleOp, registers: Registers = COMMON) -> FusionReport:
+def report_of(module: ModuleOp, model: CostModel = COMMON) -> FusionReport:
     """The report on a module at hir or mir, which stays as it is, for a processor."""
     spelled, ctx = module.clone(), Context()
     ConvertHirToMirPass(fusion_policy="fusable").apply(ctx, spelled)
     before = _size(spelled)
     found = compose(spelled, lambda _: True)
-    return FusionReport(before, _size(spelled), _raised(found), _groups(module, registers), _missed(found, module))
+    return FusionReport(before, _size(spelled), _raised(found), _groups(module, model), _missed(found, module))
 
 
 def _size(module: ModuleOp) -> int:
@@ -124,10 +124,10 @@ def _place(op: Operation) -> str:
     return "an unknown place" if op.location == UNKNOWN_LOC else str(op.location)
 
 
-def _groups(module: ModuleOp, registers: Registers) -> tuple[FusionGroup, ...]:
+def _groups(module: ModuleOp, model: CostModel) -> tuple[FusionGroup, ...]:
     """The kernels of what a program is compiled to, in the order of their first launch."""
     fused, ctx = module.clone(), Context()
-    for step in fusion_passes(fused, registers):
+    for step in fusion_passes(fused, model):
         step.apply(ctx, fused)
     alike: dict[object, list[list[Operation]]] = {}
     for op in fused.walk():

@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
+from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
 from xdsl_rlx.transforms.driver import run_in_order
-
-PRODUCT = 150
-"""Ops that a matrix product becomes, about."""
 
 
 class KernelPass(ModulePass):
@@ -28,6 +26,10 @@ class KernelPass(ModulePass):
     @abstractmethod
     def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
         """Rewrite one kernel, which these launches run."""
+
+    def ops_of(self, op: Operation) -> int:
+        """Return about how many ops this pass makes of one."""
+        return 1
 
 
 def kernels_of(module: ModuleOp) -> list[KernelOp]:
@@ -60,15 +62,16 @@ def lower_by_kernel(ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]
     if any(isinstance(op, LoopOp | WhileOp) for program in programs for op in program.walk()):
         run_in_order(ctx, module, rest)
         rest = ()
+    all_own = [one for one in passes if isinstance(one, KernelPass)]
     own = [one for one in rest if isinstance(one, KernelPass)]
     launches = launches_of(module)
-    for kernel in sorted(kernels_of(module), key=_size, reverse=True):
+    for kernel in sorted(kernels_of(module), key=lambda kernel: _size(kernel, all_own), reverse=True):
         for one in own:
             one.rewrite(kernel, launches.get(kernel.sym_name.data, ()))
         yield kernel
     run_in_order(ctx, module, [one for one in rest if not isinstance(one, KernelPass)])
 
 
-def _size(kernel: KernelOp) -> int:
+def _size(kernel: KernelOp, passes: Sequence[KernelPass]) -> int:
     """How much is to be done with a kernel, about."""
-    return sum(PRODUCT if isinstance(op, GemmOp | BlockGemmOp) else 1 for op in kernel.walk())
+    return sum(max((one.ops_of(op) for one in passes), default=1) for op in kernel.walk())

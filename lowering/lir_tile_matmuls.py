@@ -18,87 +18,26 @@ from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.kernel_pass import KernelPass
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
+from xdsl_rlx.lowering.target import COMMON, TileCosts
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.integer_product import emit_integer_sums, with_offsets
 from xdsl_rlx.lowering.tiles.rounded_product import RoundedProduct
-from xdsl_rlx.lowering.tiles.tile_sizes import (
-    COMMON,
-    COPIED_ROWS,
-    MOST_ROWS,
-    MOST_VECTORS,
-    ONE_PART,
-    Registers,
-    TileSize,
-    best_tile,
-    vectors_of_panel,
-)
+from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, best_tile, vectors_of_panel
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct, emit_sums
 from xdsl_rlx.transforms.driver import verify_dominance
 
-ROWS = 16
-"""Rows up to which the right factor is better read as it lies than packed first, as libraries do."""
-
-LOOPED_ROWS = 64
-"""The same in a loop, for which it matters more that no library is called."""
-
-FACTOR = 1 << 20
-"""Bytes of the right factor up to which it is in a core's own cache when the next rows read it."""
-
-FAR = 1 << 18
-"""Bytes of a right factor beyond which the next panel is brought nearer: other things are in caches too."""
-
-WIDE = 512
-"""Numbers that fit into all vector registers from which on tiles beat the library for more rows than those; those of
-32 bits do where registers are those of AVX2, but not with half of AVX-512, of which the library uses the whole."""
-
-WIDE_ROWS = 512
-"""Rows up to which they do for any right factor."""
-
-NEAR = 1 << 18
-"""Bytes of the right factor up to which they do for any rows that lie in lines."""
-
-PACKED = 1_000_000
-"""Multiplications up to which libraries read factors as they lie; they lose by packing more if rows are few."""
-
-DEEP = 256
-"""Length of the inner dimension from which on they lose too, if both rows and columns are few."""
-
-FEW = 8
-"""Columns of such a product at least."""
-
-NARROW = 4
-"""Columns below which there is too little of a vector."""
-
-COPIED = 1 << 12
-"""Elements of a transposed right factor up to which it is copied onto the stack, in a loop."""
-
-SHARING = 4
-"""Rows from which on that copy pays; fewer are sums along both factors as they lie."""
-
-MUCH = 1 << 25
-"""Multiplications of a step from which on a product of unknown columns is worth the time to compile its tiles."""
-
-MOST_OFFSETS = 1 << 14
-"""Rows of a product of i8 of which the sums of bytes are on the stack at most."""
-
-TIMES = 4
-"""How often a loop runs of which that is not known, about."""
-
-MANY = 8
-"""Rows from which on it pays for any factor."""
-
 
 @dataclass(frozen=True)
-class LirTileMatmulsPass(KernelPass):
+class LirTileMatmulsPass(TileCosts, KernelPass):
     """
     Replace `lir.gemm`s by tiled loop nests where these beat the library.
 
     Libraries pack large operands first. That pays if many rows read the RHS, and is slow for few rows and columns with
     many terms. Inside of a loop, matmuls of any size become loops, so that the loop can become one kernel (see
     `lir-outline-loops`). Panels of a transposed or frequently read RHS are copied, and so are rows of a strided LHS.
-    The next panel of a large RHS is prefetched. `lanes` (32-bit elements per vector register) and `registers` (their
-    number) describe the processor. Products of bf16 and of i8, which no library has, become loops in any case; with
-    `bf16` and `int8` by the dot products of AVX512-BF16 and AVX512-VNNI.
+    The next panel of a large RHS is prefetched. The options describe the processor: `lanes` (32-bit elements per vector
+    register) and `registers` (their number), the sizes of its caches, and costs. Matmuls of bf16 and of i8, which no
+    library has, always become loops; with `bf16` and `int8` by the dot products of AVX512-BF16 and AVX512-VNNI.
 
     ```mlir
     lir.gemm %x[], %w[], %y[] rows %c0 to %c6 cols %c0 to %c16 : memref<6x64xf32>, memref<64x16xf32>, memref<6x16xf32>
@@ -116,38 +55,29 @@ class LirTileMatmulsPass(KernelPass):
 
     name = "lir-tile-matmuls"
 
-    lanes: int = Registers.lanes
-    """32-bit elements per vector register."""
-
-    registers: int = Registers.count
-    """Number of vector registers."""
-
-    bf16: bool = False
-    """Whether the processor has dot products of bf16 (AVX512-BF16)."""
-
-    int8: bool = False
-    """Whether it has those of i8 (AVX512-VNNI)."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all kernels, of a module that is sound."""
         if any(isinstance(x, GemmOp | BlockGemmOp) for x in op.walk()):
             verify_dominance(op)
             super().apply(ctx, op)
 
+    def ops_of(self, op: Operation) -> int:
+        """A matmul becomes many."""
+        return self.matmul_ops if isinstance(op, GemmOp | BlockGemmOp) else 1
+
     def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
         """Make loops of the products of one kernel."""
         repeated, lengths = any(map(_is_repeated, launches)), frozenset(n for x in launches for n in _lengths(x))
-        registers = Registers(self.lanes, self.registers, self.bf16, self.int8)
         found: list[_Product | _Blocks] = []
         for op in kernel.walk():
             if isinstance(op, GemmOp):
-                found.append(_Product(op, kernel, lengths))
+                found.append(_Product(op, kernel, lengths, self))
             elif isinstance(op, BlockGemmOp):
-                found.append(_Blocks(op, sum(x.extent.value.data for x in launches)))
-        if better := [x for x in found if x.is_better_as_loops(repeated, registers)]:
+                found.append(_Blocks(op, sum(x.extent.value.data for x in launches), self))
+        if better := [x for x in found if x.is_better_as_loops(repeated)]:
             again = Kernel.reopened(kernel)
             for product in better:
-                product.replace(again, registers, repeated)
+                product.replace(again, repeated)
             again.close()
 
 
@@ -172,48 +102,54 @@ class _Product:
     op: GemmOp
     kernel: KernelOp
     lengths: frozenset[int]
+    costs: TileCosts
 
-    def is_better_as_loops(self, repeated: bool, registers: Registers) -> bool:
+    def is_better_as_loops(self, repeated: bool) -> bool:
         """Whether the library is slower: few rows, of more than it packs for, or of any size if loops repeat them."""
         if self._has_no_library:
             # no library has it
             return True
         if self.op.inner_lo is not None or self._columns() is None:
             return False
-        rows = self._most_rows()
+        rows, costs = self._most_rows(), self.costs
         b = memref_of(self.op.b)
         depth, columns = b.get_shape()[-2:]
-        most = LOOPED_ROWS if repeated else ROWS
+        most = costs.max_looped_rows if repeated else costs.max_tiled_rows
         size = depth * columns * element_bytes(b.element_type)
-        wide = _are_wide(registers, cast("AnyFloat", b.element_type))
-        near = size <= NEAR and strides_of(memref_of(self.op.a))[-1] == 1
-        fits = rows <= WIDE_ROWS or near if wide else rows <= most and (size <= FACTOR or rows <= ROWS >= columns)
+        wide = _are_wide(costs, cast("AnyFloat", b.element_type))
+        near = size <= costs.l2_operand_bytes and strides_of(memref_of(self.op.a))[-1] == 1
+        close = size <= costs.l2_bytes or rows <= costs.max_tiled_rows >= columns
+        fits = rows <= costs.max_wide_rows or near if wide else rows <= most and close
         lines = strides_of(b)[-1] == 1
         if not lines:
-            fits = (wide and fits and rows >= MANY) or (repeated and rows <= most and depth * columns <= COPIED)
-        deep = lines and rows <= ROWS and FEW <= columns <= ROWS and depth >= DEEP
-        return fits and (repeated or ((rows * depth * columns > PACKED or deep) and columns >= NARROW))
+            is_copied = repeated and rows <= most and depth * columns <= costs.max_copied_rhs_elements
+            fits = (wide and fits and rows >= costs.min_wide_rows) or is_copied
+        few = rows <= costs.max_tiled_rows and costs.min_deep_columns <= columns <= costs.max_tiled_rows
+        deep = lines and few and depth >= costs.min_deep_terms
+        beats_packing = rows * depth * columns > costs.min_packed_multiplications or deep
+        return fits and (repeated or (beats_packing and columns >= costs.min_matmul_columns))
 
-    def replace(self, kernel: Kernel, registers: Registers, repeated: bool) -> None:
+    def replace(self, kernel: Kernel, repeated: bool) -> None:
         """Put loops in the place of the op."""
         block, columns = Block(), self._columns()
         nest = Nest(block, kernel)
         if columns is not None:
-            self._emit(nest, columns, registers, repeated)
+            self._emit(nest, columns, repeated)
         for count in sorted(self.lengths) if columns is None else ():
             s = nest.scalars
             is_this = s.eq(s.of(self.op.col_hi) - s.of(self.op.col_lo), count)
-            nest.guard(is_this.value, lambda at, count=count: self._emit(at, count, registers, repeated))
+            nest.guard(is_this.value, lambda at, count=count: self._emit(at, count, repeated))
         _put(block, self.op)
 
-    def _emit(self, nest: Nest, columns: int, registers: Registers, repeated: bool) -> None:
+    def _emit(self, nest: Nest, columns: int, repeated: bool) -> None:
         """The loops of so many columns."""
-        op, factors, rows = self.op, Factors.of(self.op), self._most_rows()
+        op, factors, rows, costs = self.op, Factors.of(self.op), self._most_rows(), self.costs
         ends, across = (op.row_lo, op.row_hi), (op.col_lo, op.col_hi)
-        packs = self._is_packed(factors, registers)
-        is_narrow = columns < NARROW or not (factors.right.lies_in_lines or rows >= SHARING)
-        if factors.element == i32 and (is_narrow or not packs or rows > MOST_OFFSETS):
-            emit_integer_sums(factors, nest, ends, across)
+        packs = self._is_packed(factors)
+        shares = factors.right.lies_in_lines or rows >= costs.min_sharing_rows
+        is_narrow = columns < costs.min_matmul_columns or not shares
+        if factors.element == i32 and (is_narrow or not packs or rows > costs.max_offset_rows):
+            emit_integer_sums(factors, nest, ends, across, costs.integer_rows)
             return
         if is_narrow:
             emit_sums(factors, nest, ends, across)
@@ -222,10 +158,12 @@ class _Product:
             factors = factors.in_packs(nest.kernel)
         if factors.element == i32:
             factors = with_offsets(factors, nest, ends, rows)
-        tile, copies = _tile(factors, rows, columns, registers)
+        tile, copies = _tile(factors, rows, columns, costs)
         fetches = copies and factors.right.lies_in_lines and not repeated and self._is_far()
         goes_on = factors.accumulate
-        product = TiledProduct(factors, nest, tile, ends, self._rows(), op.col_lo, columns, copies, goes_on, fetches)
+        product = TiledProduct(
+            factors, nest, tile, costs, ends, self._rows(), op.col_lo, columns, copies, goes_on, fetches
+        )
         if factors.is_rounded:
             RoundedProduct(product).emit()
         else:
@@ -235,17 +173,17 @@ class _Product:
     def _has_no_library(self) -> bool:
         return memref_of(self.op.a).element_type in (bf16, i8)
 
-    def _is_packed(self, factors: Factors, registers: Registers) -> bool:
+    def _is_packed(self, factors: Factors) -> bool:
         """Whether the processor has dot products of packed elements, of which there are enough."""
         element = memref_of(self.op.a).element_type
-        has_dots = (element == bf16 and registers.bf16) or (element == i8 and registers.int8)
+        has_dots = (element == bf16 and self.costs.bf16) or (element == i8 and self.costs.int8)
         return has_dots and factors.depth >= factors.left.each
 
     def _is_far(self) -> bool:
         """Whether the right factor is so large that its next panel is brought nearer."""
         b = memref_of(self.op.b)
         depth, columns = b.get_shape()[-2:]
-        return depth * columns * element_bytes(b.element_type) > FAR
+        return depth * columns * element_bytes(b.element_type) > self.costs.l2_operand_bytes
 
     def _columns(self) -> int | None:
         """How many columns, if that is known."""
@@ -283,6 +221,7 @@ class _Blocks:
     op: BlockGemmOp
     iterations: int
     """How many iterations all launches of the kernel have."""
+    costs: TileCosts
 
     @property
     def _known(self) -> tuple[int | None, int | None, int | None]:
@@ -300,17 +239,18 @@ class _Blocks:
             left[-1 if self.op.transpose_a is None else -2] if depth is None else depth,
         )
 
-    def is_better_as_loops(self, repeated: bool, registers: Registers) -> bool:
+    def is_better_as_loops(self, repeated: bool) -> bool:
         """Whether the library is slower: blocks of few sizes, which it lays out anew, if registers are many."""
-        rows, columns, depth = self._most
+        (rows, columns, depth), costs = self._most, self.costs
         element = cast("AnyFloat", memref_of(self.op.c).element_type)
-        lanes = registers.lanes_of(element)
-        if max(rows, columns, depth) > ONE_PART or not _are_wide(registers, element):
+        lanes = costs.lanes_of(element)
+        if max(rows, columns, depth) > costs.max_uncut_depth or not _are_wide(costs, element):
             return False
         unknown = None in self._known
-        if self._known[1] is None and (self.op.accumulate is not None or self._work < MUCH):
+        is_short = self._work < costs.min_unknown_columns_multiplications
+        if self._known[1] is None and (self.op.accumulate is not None or is_short):
             return False
-        return rows >= MANY and columns >= lanes * (1 + unknown) and depth >= MANY
+        return min(rows, depth) >= costs.min_wide_rows and columns >= lanes * (1 + unknown)
 
     @property
     def _work(self) -> int:
@@ -320,24 +260,26 @@ class _Blocks:
         around = self.op.parent_op()
         while isinstance(around, scf.ForOp):
             known = trip_count(around)
-            trips.append(TIMES if known is None else known)
+            trips.append(self.costs.assumed_trips if known is None else known)
             around = around.parent_op()
         return rows * columns * depth * self.iterations * prod(trips[:-1])
 
-    def replace(self, kernel: Kernel, registers: Registers, repeated: bool) -> None:
+    def replace(self, kernel: Kernel, repeated: bool) -> None:
         """Put loops in the place of the op."""
         (rows, width, _), (most, columns, depth) = self._known, self._most
         block, factors = Block(), Factors.of_blocks(self.op, depth)
-        nest, zero = Nest(block, kernel), kernel.index(0)
-        tile, copies = _tile(factors, most, columns, registers)
+        nest, zero, costs = Nest(block, kernel), kernel.index(0), self.costs
+        tile, copies = _tile(factors, most, columns, costs)
         if None in self._known:
             # tiles that sizes which are cut into blocks are multiples of
-            tile = TileSize(MANY if registers.count > MANY * 2 else MANY // 2, 2 * tile.lanes, tile.lanes)
+            height = costs.min_wide_rows
+            tile = TileSize(height if costs.registers > height * 2 else height // 2, 2 * tile.lanes, tile.lanes)
         unknown = self.op.cols if width is None else None
         TiledProduct(
             factors,
             nest,
             tile,
+            costs,
             ends=(zero, self.op.rows if rows is None else kernel.index(rows)),
             rows=rows,
             first_column=zero,
@@ -351,22 +293,26 @@ class _Blocks:
         _put(block, self.op)
 
 
-def _are_wide(registers: Registers, element: AnyFloat) -> bool:
-    """Whether tiles of many rows beat the library."""
-    if registers == COMMON:
+def _are_wide(costs: TileCosts, element: AnyFloat) -> bool:
+    """
+    Whether tiles of many rows beat the library.
+
+    Those of 32 bits do with the registers of AVX2, but not with half of AVX-512, of which the library uses the whole.
+    """
+    if (costs.lanes, costs.registers) == (COMMON.lanes, COMMON.registers):
         return element_bytes(element) <= 4
-    return registers.lanes_of(element) * registers.count >= WIDE
+    return costs.lanes_of(element) * costs.registers >= costs.wide_register_elements
 
 
-def _tile(factors: Factors, rows: int, columns: int, registers: Registers) -> tuple[TileSize, bool]:
+def _tile(factors: Factors, rows: int, columns: int, costs: TileCosts) -> tuple[TileSize, bool]:
     """The tiles of a product, and whether its right factor is copied panel by panel."""
     element = cast("AnyFloat", factors.element)
-    lanes = registers.lanes_of(element)
-    copies, most = not factors.right.lies_in_lines, vectors_of_panel(factors.depth, lanes, element)
-    if (rows >= COPIED_ROWS and columns > most * lanes) or (factors.packed and rows > MOST_ROWS):
+    copies, most = not factors.right.lies_in_lines, vectors_of_panel(factors.depth, costs, element)
+    is_read_often = rows >= costs.min_copied_panel_rows and columns > most * costs.lanes_of(element)
+    if is_read_often or (factors.packed and rows > costs.max_tile_rows):
         # so that elements are packed once, not by each tile
         copies = True
-    return best_tile(rows, columns, registers, element, most if copies else MOST_VECTORS), copies
+    return best_tile(rows, columns, costs, element, most if copies else None), copies
 
 
 def _put(block: Block, op: Operation) -> None:

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.lowering.pipelines import remaining_passes
-from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
+from xdsl_rlx.lowering.target import CostModel, with_costs
 from xdsl_rlx.transforms.driver import run_in_order
 from xdsl_rlx.transforms.mir_rematerialize import MirRematerializePass
 
@@ -26,7 +26,7 @@ but the first, products stay in their loops."""
 
 
 @dataclass(frozen=True)
-class MirFitMemoryPass(ModulePass):
+class MirFitMemoryPass(CostModel, ModulePass):
     """
     Rematerialise values until the arena of the program fits into `budget` bytes.
 
@@ -42,15 +42,6 @@ class MirFitMemoryPass(ModulePass):
 
     threads: int = 1
     """Threads of the program. More threads need more workspace for partial results."""
-
-    lanes: int = COMMON.lanes
-    """32-bit elements per vector register, as for `lir-tile-matmuls`."""
-
-    registers: int = COMMON.count
-    """Number of vector registers."""
-
-    bf16: bool = False
-    """Whether the processor has dot products of bf16, as for `lir-tile-matmuls`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.budget < 0:
@@ -73,7 +64,7 @@ class MirFitMemoryPass(ModulePass):
 
     def _arena(self, ctx: Context, module: ModuleOp, trial: MirRematerializePass | None) -> int:
         copy = module.clone()
-        passes = remaining_passes(copy, self.threads, Registers(self.lanes, self.registers, self.bf16))
+        passes = remaining_passes(copy, self.threads, with_costs(CostModel, self))
         run_in_order(ctx, copy, [*([trial] if trial is not None else ()), *passes])
         programs = [x for x in copy.ops if isinstance(x, lir.ProgramOp)]
         if len(programs) != 1 or programs[0].arena_bytes is None:

@@ -22,7 +22,7 @@ from xdsl_rlx.lowering.mir_normalize import MirNormalizePass
 from xdsl_rlx.lowering.mir_sink_copies import MirSinkCopiesPass
 from xdsl_rlx.lowering.mir_split_axes import MirSplitAxesPass
 from xdsl_rlx.lowering.run_errors import ConfigurationError
-from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
+from xdsl_rlx.lowering.target import COMMON, CostModel, with_costs
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import RewritingPass
 from xdsl_rlx.transforms.mir_cancel_roots import MirCancelRootsPass
@@ -125,24 +125,24 @@ def checks_bounds() -> bool:
     return text == "1"
 
 
-def compile_passes(module: ModuleOp, threads: int, registers: Registers, checked: bool = False) -> list[ModulePass]:
+def compile_passes(module: ModuleOp, threads: int, model: CostModel, checked: bool = False) -> list[ModulePass]:
     """As `remaining_passes`, and checks of bounds if they are asked for, here or by the environment."""
     checks = [LirCheckBoundsPass()] if checked or checks_bounds() else []
-    return [*remaining_passes(module, threads, registers), *checks]
+    return [*remaining_passes(module, threads, model), *checks]
 
 
-def remaining_passes(module: ModuleOp, threads: int, registers: Registers = COMMON) -> list[ModulePass]:
+def remaining_passes(module: ModuleOp, threads: int, model: CostModel = COMMON) -> list[ModulePass]:
     """The passes from where the module is to a planned program for `threads` threads of a processor."""
     programs = [op for op in module.ops if isinstance(op, lir.ProgramOp)]
     if programs:
         return [] if all(_is_planned(program) for program in programs) else [LirPlanMemoryPass()]
-    passes = fusion_passes(module, registers)
-    tiles = LirTileMatmulsPass(registers.lanes, registers.count, registers.bf16, registers.int8)
+    passes = fusion_passes(module, model)
+    tiles = with_costs(LirTileMatmulsPass, model)
     loops = [LirMergeLengthsPass(), LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
-    return [*passes, ConvertMirToLirPass(threads, registers.bf16), *loops, LirPlanMemoryPass()]
+    return [*passes, ConvertMirToLirPass(threads, model.bf16), *loops, LirPlanMemoryPass()]
 
 
-def fusion_passes(module: ModuleOp, registers: Registers = COMMON) -> list[ModulePass]:
+def fusion_passes(module: ModuleOp, model: CostModel = COMMON) -> list[ModulePass]:
     """The passes from blocks or tensor ops to groups that are one kernel each."""
     from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
 
@@ -151,7 +151,7 @@ def fusion_passes(module: ModuleOp, registers: Registers = COMMON) -> list[Modul
     if any(op.name.startswith("hir.") for op in ops):
         passes.append(ConvertHirToMirPass())
     if not any(isinstance(op, FusionOp) for op in ops):
-        prepare, fuse = MirPrepareForFusionPass(registers.bf16), MirFusePass(registers.bf16)
+        prepare, fuse = MirPrepareForFusionPass(model.bf16), MirFusePass(model.bf16)
         passes += [MirRaiseCompositesPass("kernels"), prepare, fuse]
     return passes
 

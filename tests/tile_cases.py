@@ -17,7 +17,7 @@ from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
-from xdsl_rlx.lowering.tiles.tile_sizes import Registers
+from xdsl_rlx.lowering.target import TileCosts, with_costs
 
 Array = np.ndarray
 
@@ -121,14 +121,14 @@ def in_all_layouts(*sizes: tuple[int, int, int, int]) -> list[Case]:
     return [Case(*size, transposed, False, across) for size in sizes for transposed, across in layouts]
 
 
-def tiled(cases: list[Case], element: str, result: str, registers: Registers, dot: type[Operation]) -> ModuleOp:
+def tiled(cases: list[Case], element: str, result: str, costs: TileCosts, dot: type[Operation]) -> ModuleOp:
     """The program with loops for products, which have `dot` where the processor has its instruction."""
     module = rlx.parse(text_of(cases, element, result))
-    tiles = LirTileMatmulsPass(registers.lanes, registers.count, registers.bf16, registers.int8)
+    tiles = with_costs(LirTileMatmulsPass, costs)
     tiles.apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
-    assert any(isinstance(op, dot) for op in module.walk()) == (registers.bf16 or registers.int8)
+    assert any(isinstance(op, dot) for op in module.walk()) == (costs.bf16 or costs.int8)
     LirCheckBoundsPass().apply(Context(), module)
     module.verify()
     return module

@@ -8,11 +8,13 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.lowering.kernel_pass import lower_by_kernel
 from xdsl_rlx.lowering.pipelines import compile_passes
-from xdsl_rlx.lowering.tiles.tile_sizes import Registers
+from xdsl_rlx.lowering.target import CostModel
 
 
 def lowered(graph: rlx.Graph, threads: int) -> ModuleOp:
     """The planned program, which runs on this processor too, whatever it has."""
     module = graph.module.clone()
-    deque(lower_by_kernel(context(), module, compile_passes(module, threads, Registers(16, 32))), maxlen=0)
+    deque(
+        lower_by_kernel(context(), module, compile_passes(module, threads, CostModel(lanes=16, registers=32))), maxlen=0
+    )
     return module

@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_rlx.lowering.inspection import Inspection, inspection_of
 from xdsl_rlx.lowering.page.drawing import graph_svg, memory_svg, timeline_svg
 from xdsl_rlx.lowering.page.stages import Lowered, lowering_of
+from xdsl_rlx.lowering.target import COMMON, CostModel
 from xdsl_rlx.lowering.text_tables import short
-from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
 
 LONGEST_LINE = 600
 """Characters of a line of text that are shown: those of constants have no end."""
@@ -37,11 +37,9 @@ class PageProfile:
     step: float
 
 
-def page_of(
-    module: ModuleOp, threads: int = 1, registers: Registers = COMMON, profile: PageProfile | None = None
-) -> str:
+def page_of(module: ModuleOp, threads: int = 1, model: CostModel = COMMON, profile: PageProfile | None = None) -> str:
     """A program, given at any stage, as one HTML file that needs nothing else; PassFailedException if it is none."""
-    lowering = lowering_of(module, threads, registers)
+    lowering = lowering_of(module, threads, model)
     found = inspection_of(module, lowering.lowered)
     parts = {
         "title": escape(found.name),

@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.pipelines import remaining_passes
 from xdsl_rlx.lowering.progress import Progress
-from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
+from xdsl_rlx.lowering.target import COMMON, CostModel
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 
 OP, GROUP = "\0op ", "\0group "
@@ -57,14 +57,14 @@ class Lowered:
     lowered: ModuleOp
 
 
-def lowering_of(module: ModuleOp, threads: int = 1, registers: Registers = COMMON) -> Lowered:
+def lowering_of(module: ModuleOp, threads: int = 1, model: CostModel = COMMON) -> Lowered:
     """The stages of a module, which is not changed, on its way to a planned program for so many threads."""
     work, ctx = module.clone(), Context()
     places = tuple(_mark(work))
     stages, fused = list[StageText](), None
     given = work.clone()
     with Progress("report") as progress:
-        for step in remaining_passes(work, threads, registers):
+        for step in remaining_passes(work, threads, model):
             progress.say(step.name)
             step.apply(ctx, work)
             if isinstance(step, ConvertHirToMirPass):

@@ -11,9 +11,6 @@ from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.tiles.factors import Factors, Offsets
 
-TOGETHER = 4
-"""Lines of the RHS that are multiplied and added up before the sums are stored again."""
-
 
 def with_offsets(packed: Factors, nest: Nest, rows: tuple[SSAValue, SSAValue], most: int) -> Factors:
     """
@@ -38,10 +35,14 @@ def with_offsets(packed: Factors, nest: Nest, rows: tuple[SSAValue, SSAValue], m
 
 
 def emit_integer_sums(
-    factors: Factors, nest: Nest, rows: tuple[SSAValue, SSAValue], columns: tuple[SSAValue, SSAValue]
+    factors: Factors,
+    nest: Nest,
+    rows: tuple[SSAValue, SSAValue],
+    columns: tuple[SSAValue, SSAValue],
+    together: int,
 ) -> None:
-    """The product row by row, a few lines of the RHS at a time: for processors without an instruction for it."""
-    kernel, into, whole = nest.kernel, factors.into, factors.depth - factors.depth % TOGETHER
+    """The product row by row, `together` lines of the RHS at a time: for processors without an instruction for it."""
+    kernel, into, whole = nest.kernel, factors.into, factors.depth - factors.depth % together
 
     def clear(row: Nest, i: SSAValue, j: SSAValue) -> None:
         row.store(row.scalars.const(0, i32), into.buffer, into.at(row, i, j))
@@ -66,9 +67,9 @@ def emit_integer_sums(
         inside.each(columns, "j", lambda at, j: clear(at, i, j), rolled=True)
 
         def some(deep: Nest, n: SSAValue) -> None:
-            add(deep, i, (deep.scalars.of(n) * TOGETHER).value, TOGETHER)
+            add(deep, i, (deep.scalars.of(n) * together).value, together)
 
-        inside.each((kernel.index(0), kernel.index(whole // TOGETHER)), "k", some)
+        inside.each((kernel.index(0), kernel.index(whole // together)), "k", some)
         if rest := factors.depth - whole:
             add(inside, i, kernel.index(whole), rest)
 

@@ -8,15 +8,10 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.tiles.factors import Matrix
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct
-
-SUMS = 1 << 16
-"""Sums of a block at most: as f32 they fill a quarter of a core's own cache, next to a panel and rows of the LHS."""
-
-COLUMNS = 512
-"""Columns of such a block, about: fewer rows would share a panel of the RHS if these were more."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +32,18 @@ class RoundedProduct:
             product.emit()
             return
         kernel, tile = product.nest.kernel, product.tile
-        parts = -(-product.columns // COLUMNS)
+        parts = -(-product.columns // product.costs.rounded_block_columns)
         width = min(product.columns, _up(-(-product.columns // parts), tile.columns))
-        height = max(tile.rows, SUMS // width // tile.rows * tile.rows)
+        sums = product.costs.l2_operand_bytes // element_bytes(product.factors.element)
+        height = max(tile.rows, sums // width // tile.rows * tile.rows)
         if product.rows is not None:
             height = min(product.rows, _up(-(-product.rows // -(-product.rows // height)), tile.rows))
-        sums = kernel.scratch(MemRefType(product.factors.element, [height, width]), "sums")
+        buffer = kernel.scratch(MemRefType(product.factors.element, [height, width]), "sums")
 
         def block(nest: Nest, rows: tuple[SSAValue, SSAValue], column: SSAValue) -> None:
             count = None if product.rows is None else height
             part = replace(product, nest=nest, ends=rows, rows=count, first_column=column, columns=width)
-            self._block(part, sums)
+            self._block(part, buffer)
 
         _spread(
             product.nest,

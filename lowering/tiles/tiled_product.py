@@ -15,28 +15,11 @@ from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.target import TileCosts
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
 from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock, TileRows
-from xdsl_rlx.lowering.tiles.tile_sizes import DEPTH, DEPTH_OF_PACKED, LATENCY, LINE, ONE_PART, TileSize
-
-ROWS_AT_ONCE = 512
-"""Rows of the left factor that stay in a core's own cache while panel after panel is multiplied by them."""
-
-PACKED_ROWS = 16
-"""Rows of a left factor that does not lie in lines from which on it pays to copy it."""
-
-PACKED_BYTES = 1 << 18
-"""Bytes of the copy at most: it lies on the stack, and is read again and again."""
-
-PACKED_FOR = 4
-"""Panels for which it does."""
-
-TWICE = 32
-"""Which part of the rows or columns may be computed twice, so that all tiles are of one height or width."""
-
-FETCHED = 8
-"""Lines of the next panel that are brought nearer before each tile, of a number of tiles that is not known."""
+from xdsl_rlx.lowering.tiles.tile_sizes import TileSize
 
 
 @dataclass(frozen=True)
@@ -56,6 +39,7 @@ class TiledProduct:
     factors: Factors
     nest: Nest
     tile: TileSize
+    costs: TileCosts
     ends: tuple[SSAValue, SSAValue]
     rows: int | None
     first_column: SSAValue
@@ -90,7 +74,7 @@ class TiledProduct:
     @property
     def is_cut(self) -> bool:
         """Whether the inner dimension is taken in parts."""
-        return self._depth > self._part // DEPTH * ONE_PART
+        return self._depth > self._part // self.costs.panel_depth * self.costs.max_uncut_depth
 
     @property
     def _depth(self) -> int:
@@ -99,7 +83,7 @@ class TiledProduct:
     @property
     def _part(self) -> int:
         """Lines of a panel that are taken at a time if not all are."""
-        return DEPTH_OF_PACKED if self.factors.packed else DEPTH
+        return self.costs.packed_panel_depth if self.factors.packed else self.costs.panel_depth
 
     @property
     def _lines(self) -> int:
@@ -109,33 +93,39 @@ class TiledProduct:
     @property
     def _packs(self) -> bool:
         """Whether the left factor is copied, so that what a tile reads of it lies side by side."""
-        if self.rows is None or self.rows < PACKED_ROWS or self.factors.left.lies_in_lines:
+        if self.rows is None or self.rows < self.costs.min_packed_lhs_rows or self.factors.left.lies_in_lines:
             return False
         size = self.rows * self._lines * element_bytes(self.factors.element)
-        return size <= PACKED_BYTES and self.columns >= PACKED_FOR * self.tile.columns
+        return size <= self.costs.l2_operand_bytes and self._has_enough_panels
 
     @property
     def _rows_packed(self) -> int | None:
         """Of more rows than are copied of a left factor, how many are at a time; None if all or none are."""
         if self.rows is None or self._packs or self.factors.left.lies_in_lines or not self._depth:
             return None
-        most = PACKED_BYTES // (self._lines * element_bytes(self.factors.element))
-        found = (n for n in range(min(most, self.rows // 2), PACKED_ROWS - 1, -1) if self.rows % n == 0)
-        return next(found, None) if self.columns >= PACKED_FOR * self.tile.columns else None
+        most = self.costs.l2_operand_bytes // (self._lines * element_bytes(self.factors.element))
+        least = self.costs.min_packed_lhs_rows
+        found = (n for n in range(min(most, self.rows // 2), least - 1, -1) if self.rows % n == 0)
+        return next(found, None) if self._has_enough_panels else None
+
+    @property
+    def _has_enough_panels(self) -> bool:
+        """Whether a copy of rows of the left factor is read often enough."""
+        return self.columns >= self.costs.min_packed_lhs_panels * self.tile.columns
 
     @property
     def _overlaps(self) -> bool:
         """Whether the last tile of known rows is as high as the others, and begins in the one before it."""
         rows, height = self.rows or 0, self.tile.rows
         rest = rows % height
-        return rest > 0 and rows > height and (height - rest) * TWICE <= rows
+        return rest > 0 and rows > height and height - rest <= rows * self.costs.max_overlap
 
     def _packed(self, nest: Nest, low: SSAValue, high: SSAValue) -> Left:
         """A copy of the left factor along a part of the inner dimension."""
         factors, kernel, height = self.factors, nest.kernel, self.tile.rows
         assert self.rows is not None
         whole, rest = divmod(self.rows, height)
-        beside = max(1, LINE // (height * element_bytes(factors.element)))
+        beside = max(1, self.costs.line_bytes // (height * element_bytes(factors.element)))
         if self._overlaps:
             whole, rest = -(-self.rows // height // beside) * beside, 0
         beside = next(n for n in range(beside, 0, -1) if whole % n == 0)
@@ -179,8 +169,8 @@ class TiledProduct:
         """All columns, of some rows at a time, along a part of the inner dimension."""
         at_once = self._rows_packed
         if at_once is None:
-            at_once = ROWS_AT_ONCE
-            if self.few or (self.rows is not None and self.rows < 2 * ROWS_AT_ONCE):
+            at_once = self.costs.lhs_rows
+            if self.few or (self.rows is not None and self.rows < 2 * at_once):
                 self._columns(nest, low, high)
                 return
         even = self.rows is not None and self.rows % at_once == 0
@@ -202,7 +192,7 @@ class TiledProduct:
             return
         whole, rest = divmod(self.columns, wide)
         # some columns twice, with the same result, rather than panels of another width or parts of vectors
-        twice = whole > 0 and rest > 0 and not self.goes_on and (wide - rest) * TWICE <= self.columns
+        twice = whole > 0 and rest > 0 and not self.goes_on and wide - rest <= self.columns * self.costs.max_overlap
         if twice:
             whole, rest = whole + 1, 0
         if whole:
@@ -258,7 +248,10 @@ class TiledProduct:
         count = s.of(end) - s.of(first)
         whole = s.div(count, height)
         nest.each(
-            (nest.kernel.index(0), whole.value), "i", lambda at, n: self._whole(at, panel, n, FETCHED), apart=True
+            (nest.kernel.index(0), whole.value),
+            "i",
+            lambda at, n: self._whole(at, panel, n, self.costs.prefetched_lines),
+            apart=True,
         )
         if height > 1:
             rest = s.of(first) + whole * s.of(nest.kernel.index(height))
@@ -282,9 +275,11 @@ class TiledProduct:
         ends = first.value, s.minimum(first + each, s.of(panel.high)).value
         last = s.of(kernel.index(right.columns - 1))
 
+        each_bytes = element_bytes(memref_of(right.buffer).element_type)
+
         def line(inside: Nest, k: SSAValue) -> None:
             t = inside.scalars
-            for ahead in range(0, panel.columns, LINE // element_bytes(memref_of(right.buffer).element_type)):
+            for ahead in range(0, panel.columns, self.costs.line_bytes // each_bytes):
                 j = t.minimum(t.of(panel.column) + (panel.columns + ahead), last)
                 for place in right.places(inside, k, j.value):
                     inside.builder.insert(PrefetchOp(right.buffer, right.at(inside, *place)))
@@ -390,8 +385,9 @@ class TiledProduct:
         As many in all tiles, so that rows and columns do not change their digits with their place.
         """
         length = panel.known_length
+        most = self.costs.multiplications_in_flight
         under_way = self.tile.rows * -(-min(self.columns, self.tile.columns) // self.tile.lanes)
-        return next((n for n in (4, 2) if length and n * under_way <= LATENCY and length % n == 0), 1)
+        return next((n for n in (4, 2) if length and n * under_way <= most and length % n == 0), 1)
 
 
 def _nth(nest: Nest, first: SSAValue, number: SSAValue, step: int) -> SSAValue:

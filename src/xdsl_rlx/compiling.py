@@ -35,12 +35,11 @@ def fusion_report(graph: AnyGraph) -> FusionReport:
     intermediate value is also an output. `str` of the report is a table, and `summary` its first line. Raises
     GraphError for a graph that cannot be fused.
     """
-    from xdsl_rlx.lowering.numba.machine import cpu
-    from xdsl_rlx.lowering.numba.machine.llvm import target
+    from xdsl_rlx.lowering.numba.machine.model import cost_model
 
     source = above_lir(graph, "fusion_report")
     try:
-        return report_of(_verified(source.module), cpu.registers(target()))
+        return report_of(_verified(source.module), cost_model())
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
 
@@ -211,14 +210,12 @@ def donations(donate: Mapping[Any, SupportsIndex] | None, keys: Any = str) -> di
 def fitted(source: GraphModule, memory_budget: SupportsIndex, threads: SupportsIndex | None) -> GraphModule:
     from xdsl_rlx.lowering.mir_fit_memory import MirFitMemoryPass
     from xdsl_rlx.lowering.numba.driver.process import thread_count
-    from xdsl_rlx.lowering.numba.machine import cpu
-    from xdsl_rlx.lowering.numba.machine.llvm import target
+    from xdsl_rlx.lowering.numba.machine.model import cost_model
+    from xdsl_rlx.lowering.target import with_costs
 
     if isinstance(memory_budget, bool) or not hasattr(memory_budget, "__index__"):
         raise GraphTypeError(f"memory_budget: expected a whole number of bytes, got {shown(memory_budget)}")
-    registers = cpu.registers(target())
-    vectors = (registers.lanes, registers.count, registers.bf16)
-    fit = MirFitMemoryPass(index(memory_budget), thread_count(threads), *vectors)
+    fit = with_costs(MirFitMemoryPass, cost_model(), budget=index(memory_budget), threads=thread_count(threads))
     return run_passes(source, [hir_lowering("direct"), fit])
 
 

@@ -15,8 +15,7 @@ from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.lowering.inspection import Inspection, inspection_of
 from xdsl_rlx.lowering.numba.driver.process import thread_count
-from xdsl_rlx.lowering.numba.machine import cpu
-from xdsl_rlx.lowering.numba.machine.llvm import target
+from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 from xdsl_rlx.lowering.numba.runtime.profile import Profile
 from xdsl_rlx.lowering.page.page import PageProfile, page_of
@@ -61,7 +60,7 @@ def report(
     source, _ = _source_and_program(graph, threads)
     count = graph.threads if isinstance(graph, CompiledGraph) else thread_count(threads)
     try:
-        text = page_of(source, count, cpu.registers(target()), None if profile is None else _shown(profile))
+        text = page_of(source, count, cost_model(), None if profile is None else _shown(profile))
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
     Path(path).write_text(text, encoding="utf-8")

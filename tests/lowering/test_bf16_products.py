@@ -7,17 +7,18 @@ from levels import EVERY
 from tile_cases import FEW, Array, Case, in_all_layouts, products, some_cases, tiled
 
 from xdsl_rlx.dialects.lir import DotBf16Op
-from xdsl_rlx.lowering.numba.machine import cpu, llvm
-from xdsl_rlx.lowering.numba.machine.llvm import Effort, target
+from xdsl_rlx.lowering.numba.machine import llvm
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
 from xdsl_rlx.lowering.run_errors import ConfigurationError
-from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
+from xdsl_rlx.lowering.target import TileCosts
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
-WITH = Registers(16, 32, bf16=True)
+WITH = TileCosts(lanes=16, registers=32, bf16=True)
 PROCESSORS = [
-    pytest.param(COMMON, id="avx2"),
-    *([pytest.param(WITH, id="avx512bf16")] if cpu.registers(target()).bf16 else []),
+    pytest.param(TileCosts(), id="avx2"),
+    *([pytest.param(WITH, id="avx512bf16")] if cost_model().bf16 else []),
 ]
 DEPTHS = (0, 1, 2, 3, 7, 33, 40, 129, 400)
 
@@ -28,35 +29,35 @@ def bound(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.ndarray:
     return (a.shape[-1] + 1) * 2.0**-23 * (a @ b) + 2.0**-8 * np.abs(product)
 
 
-def check(cases: list[Case], registers: Registers, effort: Effort, backend: Backend = Backend.LLVM) -> None:
+def check(cases: list[Case], costs: TileCosts, effort: Effort, backend: Backend = Backend.LLVM) -> None:
     rng = np.random.default_rng(0)
 
     def drawn(shape: tuple[int, int]) -> Array:
         return rng.standard_normal(shape).astype(BF16)
 
-    module = tiled(cases, "bf16", "bf16", registers, DotBf16Op)
+    module = tiled(cases, "bf16", "bf16", costs, DotBf16Op)
     for case, a, b, found in products(module, cases, drawn, effort, backend):
         expected = a.astype(np.float64) @ b.astype(np.float64)
         assert found.dtype == BF16
         assert (np.abs(found.astype(np.float64) - expected) <= bound(a, b, expected)).all(), case
 
 
-@pytest.mark.parametrize("registers", PROCESSORS)
+@pytest.mark.parametrize("costs", PROCESSORS)
 @pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
-def test_products_of_any_size(registers: Registers, effort: Effort):
+def test_products_of_any_size(costs: TileCosts, effort: Effort):
     count = (40 if effort is Effort.QUICK else 4) * (15 if EVERY else 1)
-    check(some_cases(registers.lanes, count, DEPTHS), registers, effort)
+    check(some_cases(costs.lanes, count, DEPTHS), costs, effort)
 
 
-@pytest.mark.parametrize("registers", PROCESSORS)
-def test_sums_that_go_on(registers: Registers):
+@pytest.mark.parametrize("costs", PROCESSORS)
+def test_sums_that_go_on(costs: TileCosts):
     """In blocks of rows and columns, of an odd number of terms too."""
-    check(in_all_layouts((64, 2047, 70, 64), (300, 1700, 600, 300), (61, 600, 1100, 32)), registers, Effort.FULL)
+    check(in_all_layouts((64, 2047, 70, 64), (300, 1700, 600, 300), (61, 600, 1100, 32)), costs, Effort.FULL)
 
 
-@pytest.mark.parametrize("registers", PROCESSORS)
-def test_products_in_numba(registers: Registers):
-    check(FEW, registers, Effort.FULL, Backend.NUMBA)
+@pytest.mark.parametrize("costs", PROCESSORS)
+def test_products_in_numba(costs: TileCosts):
+    check(FEW, costs, Effort.FULL, Backend.NUMBA)
 
 
 def test_instructions_that_the_processor_lacks_are_refused(monkeypatch: pytest.MonkeyPatch):

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cost_models import costs
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import BlockGemmOp
 from xdsl_rlx.dialects.lir.kernel import OUTLINE
-from xdsl_rlx.lowering import lir_tile_matmuls
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
@@ -25,11 +25,6 @@ SIZES = (1, 5, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, 72)
 KNOWN = 40
 FIRST = 1, 2, 3
 DYNAMIC = [which for which in product((False, True), repeat=3) if any(which)]
-
-
-@pytest.fixture(autouse=True)
-def worthwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lir_tile_matmuls, "MUCH", 0)
 
 
 def program(dynamic: tuple[bool, ...], flips: tuple[bool, bool], accumulate: bool) -> str:
@@ -68,9 +63,11 @@ lir.kernel @k(%a: {square}, %b: {square}, %c: {square}, %lo: index, %hi: index) 
 }}"""
 
 
-def tiled(text: str) -> ModuleOp:
+def tiled(text: str, least: int = 0) -> ModuleOp:
+    """The program with tiles, also of unknown columns from so many multiplications on."""
     module = rlx.parse(text)
-    LirTileMatmulsPass(16, 32).apply(Context(), module)
+    tiles = LirTileMatmulsPass(lanes=16, registers=32, min_unknown_columns_multiplications=least)
+    tiles.apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     return module
 
@@ -109,12 +106,11 @@ def test_optimised_too():
         np.testing.assert_allclose(found, expected(a, b, size, dynamic, flips, False), rtol=0, atol=1e-4)
 
 
-def test_unknown_columns_are_the_librarys_where_there_is_little_to_do(monkeypatch: pytest.MonkeyPatch):
+def test_unknown_columns_are_the_librarys_where_there_is_little_to_do():
     text = program((False, True, False), (False, False), False)
-    monkeypatch.setattr(lir_tile_matmuls, "MUCH", sum(SIZES) * KNOWN * EXTENT * KNOWN)
-    assert not any(isinstance(op, BlockGemmOp) for op in tiled(text).walk())
-    monkeypatch.setattr(lir_tile_matmuls, "MUCH", sum(SIZES) * KNOWN * EXTENT * KNOWN + 1)
-    assert any(isinstance(op, BlockGemmOp) for op in tiled(text).walk())
+    work = sum(SIZES) * KNOWN * EXTENT * KNOWN
+    assert not any(isinstance(op, BlockGemmOp) for op in tiled(text, work).walk())
+    assert any(isinstance(op, BlockGemmOp) for op in tiled(text, work + 1).walk())
 
 
 def test_columns_that_are_added_to_are_the_librarys():
@@ -135,7 +131,8 @@ def test_attention_and_its_gradient_by_blocks_that_see_different_numbers_of_keys
     rng = np.random.default_rng(length)
     arrays = {name: rng.standard_normal((1, length, count * width), np.float32) for name, count in heads.items()}
     arrays["seed"] = rng.standard_normal((1, length, 4 * width), np.float32)
-    found = rlx.compile(rlx.grad_with_loss(g))(**arrays)
+    with costs(min_unknown_columns_multiplications=0):
+        found = rlx.compile(rlx.grad_with_loss(g))(**arrays)
     for result, wanted in zip(found, by_hand(arrays, width, length, masked.get("window")), strict=True):
         np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=2e-4)
 

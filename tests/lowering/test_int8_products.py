@@ -12,47 +12,47 @@ from tile_cases import FEW, Array, Case, in_all_layouts, products, some_cases, t
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import DotI8Op
-from xdsl_rlx.lowering.numba.machine import cpu
-from xdsl_rlx.lowering.numba.machine.llvm import Effort, target
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend
-from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
+from xdsl_rlx.lowering.target import TileCosts
 
-WITH = Registers(16, 32, int8=True)
+WITH = TileCosts(lanes=16, registers=32, int8=True)
 PROCESSORS = [
-    pytest.param(COMMON, id="avx2"),
-    *([pytest.param(WITH, id="avx512vnni")] if cpu.registers(target()).int8 else []),
+    pytest.param(TileCosts(), id="avx2"),
+    *([pytest.param(WITH, id="avx512vnni")] if cost_model().int8 else []),
 ]
 DEPTHS = (0, 1, 2, 3, 4, 5, 7, 33, 40, 131, 400)
 
 
-def check(cases: list[Case], registers: Registers, effort: Effort, backend: Backend = Backend.LLVM) -> None:
+def check(cases: list[Case], costs: TileCosts, effort: Effort, backend: Backend = Backend.LLVM) -> None:
     rng = np.random.default_rng(0)
 
     def drawn(shape: tuple[int, int]) -> Array:
         return rng.integers(-128, 128, shape).astype(np.int8)
 
-    module = tiled(cases, "i8", "i32", registers, DotI8Op)
+    module = tiled(cases, "i8", "i32", costs, DotI8Op)
     for case, a, b, found in products(module, cases, drawn, effort, backend):
         expected = a.astype(np.int64) @ b.astype(np.int64)
         np.testing.assert_array_equal(found, expected.astype(np.int32), err_msg=str(case))
 
 
-@pytest.mark.parametrize("registers", PROCESSORS)
+@pytest.mark.parametrize("costs", PROCESSORS)
 @pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
-def test_products_of_any_size(registers: Registers, effort: Effort):
+def test_products_of_any_size(costs: TileCosts, effort: Effort):
     count = (40 if effort is Effort.QUICK else 4) * (15 if EVERY else 1)
-    check(some_cases(registers.lanes, count, DEPTHS), registers, effort)
+    check(some_cases(costs.lanes, count, DEPTHS), costs, effort)
 
 
-@pytest.mark.parametrize("registers", PROCESSORS)
-def test_sums_that_go_on(registers: Registers):
+@pytest.mark.parametrize("costs", PROCESSORS)
+def test_sums_that_go_on(costs: TileCosts):
     """Of some terms more than four times as many."""
-    check(in_all_layouts((64, 4095, 70, 64), (150, 1700, 300, 150), (61, 600, 1100, 32)), registers, Effort.FULL)
+    check(in_all_layouts((64, 4095, 70, 64), (150, 1700, 300, 150), (61, 600, 1100, 32)), costs, Effort.FULL)
 
 
-@pytest.mark.parametrize("registers", PROCESSORS)
-def test_products_in_numba(registers: Registers):
-    check(FEW, registers, Effort.FULL, Backend.NUMBA)
+@pytest.mark.parametrize("costs", PROCESSORS)
+def test_products_in_numba(costs: TileCosts):
+    check(FEW, costs, Effort.FULL, Backend.NUMBA)
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])

@@ -19,20 +19,18 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_tile_matmuls import (
-    COPIED,
-    DEEP,
-    FEW,
-    LOOPED_ROWS,
-    ROWS,
-    WIDE_ROWS,
     LirTileMatmulsPass,
 )
 from xdsl_rlx.lowering.numba.machine import cpu
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
-from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers, best_tile
+from xdsl_rlx.lowering.target import Target, TileCosts, with_costs
+from xdsl_rlx.lowering.tiles.tile_sizes import best_tile
 
-REGISTERS = (Registers(4, 16), COMMON, Registers(16, 32))
+AVX2 = TileCosts()
+PROCESSORS = (TileCosts(lanes=4, registers=16), AVX2, TileCosts(lanes=16, registers=32))
+ROWS, LOOPED_ROWS, WIDE_ROWS = AVX2.max_tiled_rows, AVX2.max_looped_rows, AVX2.max_wide_rows
+DEEP, COLUMNS, COPIED = AVX2.min_deep_terms, AVX2.min_deep_columns, AVX2.max_copied_rhs_elements
 SOME = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 24, 31, 33, 48, 64)
 SIZES = tuple(range(131)) if EVERY else SOME
 DEPTHS = (0, 1, 2, 7, 33, 40, 400)
@@ -51,13 +49,13 @@ def some_cases(seed: int, count: int) -> list[Case]:
 
 
 @pytest.mark.parametrize("element", ["f32", "f64"])
-@pytest.mark.parametrize("registers", REGISTERS, ids=["sse", "avx2", "avx512"])
+@pytest.mark.parametrize("costs", PROCESSORS, ids=["sse", "avx2", "avx512"])
 @pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
-def test_products_of_any_size(element: str, registers: Registers, effort: Effort):
+def test_products_of_any_size(element: str, costs: TileCosts, effort: Effort):
     count = (40 if effort is Effort.QUICK else 4) * (15 if EVERY else 1)
-    cases = some_cases(registers.lanes + int(element[1:]), count)
+    cases = some_cases(costs.lanes + int(element[1:]), count)
     module = rlx.parse(text_of(cases, element))
-    LirTileMatmulsPass(registers.lanes, registers.count).apply(Context(), module)
+    with_costs(LirTileMatmulsPass, costs).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
     LirCheckBoundsPass().apply(Context(), module)
@@ -103,13 +101,13 @@ six rows, the last one begins in the one before it."""
 
 
 @pytest.mark.parametrize(
-    ("registers", "effort"),
-    [(COMMON, Effort.FULL), (REGISTERS[-1], Effort.QUICK), (REGISTERS[-1], Effort.FULL)],
+    ("costs", "effort"),
+    [(AVX2, Effort.FULL), (PROCESSORS[-1], Effort.QUICK), (PROCESSORS[-1], Effort.FULL)],
     ids=["avx2", "avx512-quick", "avx512"],
 )
-def test_large_products(registers: Registers, effort: Effort):
+def test_large_products(costs: TileCosts, effort: Effort):
     module = rlx.parse(text_of(LARGE, "f32"))
-    LirTileMatmulsPass(registers.lanes, registers.count).apply(Context(), module)
+    with_costs(LirTileMatmulsPass, costs).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
     LirCheckBoundsPass().apply(Context(), module)
@@ -136,7 +134,7 @@ def test_a_kernel_launched_for_uneven_pieces_too(extents: tuple[int, int]):
     line = next(line for line in text.splitlines() if "@k0 over" in line)
     twice = "\n".join(line.replace("over 40", f"over {extent}") for extent in extents)
     module = rlx.parse(text.replace(line, twice))
-    LirTileMatmulsPass(16, 32).apply(Context(), module)
+    LirTileMatmulsPass(lanes=16, registers=32).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
     LirCheckBoundsPass().apply(Context(), module)
@@ -150,7 +148,7 @@ def test_digits_of_long_sums():
     """One long sum in f32 would be off by 1.4e-4."""
     case = Case(16, 100_000, 16, 16, False, False)
     module = rlx.parse(text_of([case], "f32"))
-    LirTileMatmulsPass(16, 32).apply(Context(), module)
+    LirTileMatmulsPass(lanes=16, registers=32).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     a, b = np.full((16, 100_000), 0.1, np.float32), np.ones((100_000, 16), np.float32)
     (found,) = compile_module(module, 1, Effort.QUICK)(a, b)
@@ -180,7 +178,7 @@ SHORT = [
 @pytest.mark.parametrize("element", ["f32", "f64"])
 def test_few_sums_are_added_up_side_by_side(element: str):
     module = rlx.parse(text_of(SHORT, element))
-    LirTileMatmulsPass(16, 32).apply(Context(), module)
+    LirTileMatmulsPass(lanes=16, registers=32).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     sums = [memref_of(op.memref).get_shape() for op in module.walk() if isinstance(op, memref.AllocaOp)]
     assert [shape[0] for shape in sums] == [4, 4, 4, 6, 3, 1] if element == "f32" else len(sums) == len(SHORT)
@@ -200,7 +198,7 @@ def test_a_far_right_factor_is_fetched_ahead(rows: int, backend: str):
     """Of 60 rows in pieces of 32 and 28, the number of tiles is not known: bounds are checked as it runs."""
     case = Case(rows, 550, 513, 32, False, False, True)
     module = once(case)
-    LirTileMatmulsPass(16, 32).apply(Context(), module)
+    LirTileMatmulsPass(lanes=16, registers=32).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     fetched = [op for op in module.walk() if isinstance(op, PrefetchOp)]
     assert len(fetched) == 2 + 1, "both vectors of whole panels, one of the last"
@@ -216,15 +214,15 @@ def test_a_far_right_factor_is_fetched_ahead(rows: int, backend: str):
 
 def test_a_near_right_factor_is_not_fetched():
     module = once(Case(32, 120, 513, 32, False, False))
-    LirTileMatmulsPass(16, 32).apply(Context(), module)
+    LirTileMatmulsPass(lanes=16, registers=32).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, PrefetchOp | GemmOp) for op in module.walk())
 
 
-def gemms(case: Case, repeated: bool, registers: Registers = REGISTERS[0]) -> int:
+def gemms(case: Case, repeated: bool, costs: TileCosts = PROCESSORS[0]) -> int:
     """How many calls of the library stay in a program of one case."""
     module = rlx.parse(text_of([case], "f32")) if repeated else once(case)
-    LirTileMatmulsPass(registers.lanes, registers.count).apply(Context(), module)
+    with_costs(LirTileMatmulsPass, costs).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     return sum(isinstance(op, GemmOp) for op in module.walk())
 
@@ -252,7 +250,7 @@ def gemms(case: Case, repeated: bool, registers: Registers = REGISTERS[0]) -> in
         (Case(8, DEEP - 1, 8, 8, False, False), False, 1),
         (Case(ROWS, DEEP, ROWS, ROWS, False, False), False, 0),
         (Case(ROWS + 1, DEEP, ROWS, ROWS + 1, False, False), False, 1),
-        (Case(8, DEEP, FEW - 1, 8, False, False), False, 1),
+        (Case(8, DEEP, COLUMNS - 1, 8, False, False), False, 1),
         (Case(8, DEEP, 8, 8, True, False), False, 1),
     ],
 )
@@ -265,24 +263,24 @@ def test_with_many_registers_rows_may_be_many():
         Case(rows, depth, 512, rows, False, False)
         for rows, depth in ((WIDE_ROWS, 4096), (WIDE_ROWS + 1, 4096), (4096, 128))
     )
-    for registers, loops in zip(REGISTERS, (False, True, True), strict=True):
+    for costs, loops in zip(PROCESSORS, (False, True, True), strict=True):
         expected = [0, 1, 0] if loops else [1, 1, 1]
-        assert [gemms(case, False, registers) for case in (few, more, near)] == expected
-    halves = Registers(16, 16)
+        assert [gemms(case, False, costs) for case in (few, more, near)] == expected
+    halves = TileCosts(lanes=16, registers=16)
     assert [gemms(case, False, halves) for case in (few, more, near)] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("registers", REGISTERS)
+@pytest.mark.parametrize("costs", PROCESSORS)
 @pytest.mark.parametrize("element", ["f32", "f64"])
-def test_sums_of_a_tile_fit_into_registers_and_are_written_out(registers: Registers, element: str):
+def test_sums_of_a_tile_fit_into_registers_and_are_written_out(costs: TileCosts, element: str):
     module = rlx.parse(text_of([Case(16, 40, 64, 16, False, False)], element))
-    LirTileMatmulsPass(registers.lanes, registers.count).apply(Context(), module)
+    with_costs(LirTileMatmulsPass, costs).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
-    lanes = registers.lanes // (2 if element == "f64" else 1)
+    lanes = costs.lanes // (2 if element == "f64" else 1)
     for rows in SIZES:
         for columns in SIZES:
-            tile = best_tile(rows, columns, registers, f64 if element == "f64" else f32)
-            assert tile.rows * tile.columns // lanes < registers.count
+            tile = best_tile(rows, columns, costs, f64 if element == "f64" else f32)
+            assert tile.rows * tile.columns // lanes < costs.registers
     marked = [op for op in module.walk() if LANES in op.attributes]
     assert marked and all(cast("IntegerAttr[Any]", op.attributes[UNROLL]).value.data > 1 for op in marked)
     around = [op.parent_op() for op in marked]
@@ -292,20 +290,20 @@ def test_sums_of_a_tile_fit_into_registers_and_are_written_out(registers: Regist
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
-        (("x86-64-v2", ""), Registers(4, 16)),
-        (("x86-64-v3", ""), Registers(8, 16)),
-        (("x86-64-v4", ""), Registers(16, 16)),
-        (("znver4", "+64bit,+avx2,+avx512vl"), Registers(16, 32)),
-        (("znver4", "+avx512vl,+avx512bf16,+avx512vnni"), Registers(16, 32, bf16=True, int8=True)),
-        (("znver3", "+64bit,+avx2"), Registers(8, 16)),
-        (("unknown", "+64bit,+avx2,+avx512vl,+avx512bf16"), Registers(16, 16, bf16=True)),
-        (("cascadelake", "+64bit,+avx2,+avx512vl"), Registers(16, 16)),
-        (("sapphirerapids", "+64bit,+avx2,+avx512vl,-prefer-256-bit"), Registers(16, 32)),
-        (("skylake", "+64bit,+avx2"), Registers(8, 16)),
-        (("nehalem", "+64bit,+sse4.2"), Registers(4, 16)),
-        (("apple-m1", "+neon"), Registers(4, 32)),
-        (("unknown", ""), COMMON),
+        (("x86-64-v2", ""), Target(lanes=4, registers=16)),
+        (("x86-64-v3", ""), Target(lanes=8, registers=16)),
+        (("x86-64-v4", ""), Target(lanes=16, registers=16)),
+        (("znver4", "+64bit,+avx2,+avx512vl"), Target(lanes=16, registers=32)),
+        (("znver4", "+avx512vl,+avx512bf16,+avx512vnni"), Target(lanes=16, registers=32, bf16=True, int8=True)),
+        (("znver3", "+64bit,+avx2"), Target(lanes=8, registers=16)),
+        (("unknown", "+64bit,+avx2,+avx512vl,+avx512bf16"), Target(lanes=16, registers=16, bf16=True)),
+        (("cascadelake", "+64bit,+avx2,+avx512vl"), Target(lanes=16, registers=16)),
+        (("sapphirerapids", "+64bit,+avx2,+avx512vl,-prefer-256-bit"), Target(lanes=16, registers=32)),
+        (("skylake", "+64bit,+avx2"), Target(lanes=8, registers=16)),
+        (("nehalem", "+64bit,+sse4.2"), Target(lanes=4, registers=16)),
+        (("apple-m1", "+neon"), Target(lanes=4, registers=32)),
+        (("unknown", ""), Target()),
     ],
 )
-def test_registers_of_processors(target: tuple[str, str], expected: Registers):
-    assert cpu.registers(target) == expected
+def test_registers_of_processors(target: tuple[str, str], expected: Target):
+    assert cpu.target_of(target) == expected

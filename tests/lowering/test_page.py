@@ -14,8 +14,7 @@ from xdsl.context import Context
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LaunchOp
 from xdsl_rlx.lowering.numba.emit.targets import HtmlTarget
-from xdsl_rlx.lowering.numba.machine import cpu
-from xdsl_rlx.lowering.numba.machine.llvm import target
+from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.page.page import LONGEST_LINE, page_of
 from xdsl_rlx.lowering.page.stages import StageText, lowering_of
 
@@ -121,7 +120,7 @@ def of_line(stage: StageText, word: str) -> set[int]:
 def test_what_lines_come_from_leads_from_each_op_to_its_kernel():
     module = loss().module
     before = str(module)
-    found = lowering_of(module, 2, cpu.registers(target()))
+    found = lowering_of(module, 2, cost_model())
     given, fused, last = found.stages
     assert str(module) == before and "\n".join(given.lines) == before.rstrip("\n")
     assert "\n".join(last.lines) == str(rlx.lower(rlx.run_passes(module, []), 2)).rstrip("\n")

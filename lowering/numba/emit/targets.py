@@ -11,8 +11,7 @@ from xdsl.utils.target import Target
 
 from xdsl_rlx.lowering.numba.emit.listing import asm_listing, llvm_listing
 from xdsl_rlx.lowering.numba.emit.python_module import emit_python
-from xdsl_rlx.lowering.numba.machine import cpu
-from xdsl_rlx.lowering.numba.machine.llvm import target
+from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.page.page import page_of
 
 _DIALECTS = ("hir", "mir", "lir")
@@ -67,7 +66,7 @@ class HtmlTarget(Target):
     """Threads of the program."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        output.write(page_of(module, self.threads, cpu.registers(target())))
+        output.write(page_of(module, self.threads, cost_model()))
 
 
 @dataclass(frozen=True)

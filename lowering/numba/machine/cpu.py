@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from xdsl_rlx.lowering.run_errors import ConfigurationError
-from xdsl_rlx.lowering.tiles.tile_sizes import COMMON, Registers
+from xdsl_rlx.lowering.target import Target
 
 VARIABLE = "XDSL_RLX_CPU"
 NATIVE = "native"
@@ -90,9 +90,9 @@ def possible_levels(host: tuple[str, str]) -> list[str]:
     return possible
 
 
-def registers(target: tuple[str, str]) -> Registers:
+def target_of(target: tuple[str, str]) -> Target:
     """
-    The vector registers of a processor given by name and feature string.
+    The vector registers of a processor given by name and feature string, with common caches.
 
     Those of AVX-512 count half but on processors where LLVM makes vectors of their whole length.
     """
@@ -102,15 +102,16 @@ def registers(target: tuple[str, str]) -> Registers:
     features = _present(target).union(*(_LEVELS[level] for level in below))
     if "avx512vl" in features:
         count = 32 if name.startswith("znver") or _WHOLE_VECTORS in said else 16
-        return Registers(16, count, "avx512bf16" in features, "avx512vnni" in features)
+        bf16, int8 = "avx512bf16" in features, "avx512vnni" in features
+        return Target(lanes=16, registers=count, bf16=bf16, int8=int8)
     if "avx2" in features or not features:
-        return COMMON
-    return Registers(4, 32 if "neon" in features else 16)
+        return Target()
+    return Target(lanes=4, registers=32 if "neon" in features else 16)
 
 
 def lacking_dots(text: str, target: tuple[str, str]) -> str | None:
     """The extension with dot products that LLVM IR calls and a processor lacks: LLVM would end the process."""
-    known = registers(target)
+    known = target_of(target)
     has = {"AVX512-BF16": (known.bf16, "@llvm.x86.avx512bf16."), "AVX512-VNNI": (known.int8, "@llvm.x86.avx512.vpdp")}
     return next((name for name, (is_there, called) in has.items() if not is_there and called in text), None)
 

@@ -20,15 +20,14 @@ from xdsl_rlx.lowering.fingerprint import fingerprint
 from xdsl_rlx.lowering.kernel_pass import kernels_of, lower_by_kernel
 from xdsl_rlx.lowering.numba.driver.manifest import Program, pack, unpack
 from xdsl_rlx.lowering.numba.driver.process import begin_driver, thread_count
-from xdsl_rlx.lowering.numba.machine import cpu
 from xdsl_rlx.lowering.numba.machine.llvm import (
     Compilation,
     Effort,
     LoadedObject,
     environment_key,
     load_object,
-    target,
 )
+from xdsl_rlx.lowering.numba.machine.model import cost_model, model_key
 from xdsl_rlx.lowering.numba.machine.workers import brisk_turns
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, Origin
@@ -101,7 +100,9 @@ def compile_source(
                 compilation.add(text)
             return build_program(lowered), compilation.code()
 
-    text = " ".join([source, str(count), backend, *(["checked"] if checked else []), effort.name, environment_key()])
+    text = " ".join(
+        [source, str(count), backend, *(["checked"] if checked else []), effort.name, environment_key(), model_key()]
+    )
     key = hashlib.sha256(text.encode()).hexdigest()
     program, code, from_cache = _compiled(key, build)
     origin = Origin(module, partial(_lowered_again, program, module, count, checked), effort, backend, checked)
@@ -156,4 +157,4 @@ def _kernels_of(module: ModuleOp, threads: int, checked: bool) -> Iterator[Kerne
     if any(isinstance(op, ProgramOp) for op in module.ops):
         module.verify()
         verify_dominance(module)
-    return lower_by_kernel(context(), module, compile_passes(module, threads, cpu.registers(target()), checked))
+    return lower_by_kernel(context(), module, compile_passes(module, threads, cost_model(), checked))

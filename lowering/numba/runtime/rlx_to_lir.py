@@ -9,8 +9,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.lowering.kernel_pass import lower_by_kernel
-from xdsl_rlx.lowering.numba.machine import cpu
-from xdsl_rlx.lowering.numba.machine.llvm import target
+from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.pipelines import compile_passes
 
 
@@ -19,7 +18,7 @@ class RlxToLirPass(ModulePass):
     """
     Lower a function from any stage to a planned `lir` program: the passes that `rlx.compile` runs before LLVM.
 
-    The register tiles of matmuls fit the target processor, which `XDSL_RLX_CPU` names. `XDSL_RLX_CHECK=1` adds
+    The options of these passes are those of the target processor, which `XDSL_RLX_CPU` names. `XDSL_RLX_CHECK=1` adds
     `lir-check-bounds`.
     """
 
@@ -31,5 +30,5 @@ class RlxToLirPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
             raise PassFailedException(f"{self.name}: threads must be at least 1, got {self.threads}")
-        passes = compile_passes(op, self.threads, cpu.registers(target()))
+        passes = compile_passes(op, self.threads, cost_model())
         deque(lower_by_kernel(ctx, op, passes), maxlen=0)

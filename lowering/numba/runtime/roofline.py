@@ -14,8 +14,8 @@ from xdsl.parser import Parser
 
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.lowering.analysis.kernel_work import KernelWork
-from xdsl_rlx.lowering.numba.machine import cpu
-from xdsl_rlx.lowering.numba.machine.llvm import Effort, target
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
@@ -45,7 +45,7 @@ class Roofline:
 @cache
 def roofline(threads: int) -> Roofline:
     """The roofline of so many threads, measured at the first call in a process, which takes about half a second."""
-    lanes = cpu.registers(target()).lanes
+    lanes = cost_model().lanes
     peak = compile_module(_parse(_peak_text(threads, lanes)), threads, Effort.FULL)
     ones = np.ones(2, np.float32)
     sums = np.empty((threads, CHAINS, lanes), np.float32)
