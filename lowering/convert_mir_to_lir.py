@@ -30,13 +30,14 @@ from xdsl_rlx.dialects.shapes import check_size, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer, contiguous
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, VIEW
 from xdsl_rlx.lowering.fuse.nesting import GroupLoops
-from xdsl_rlx.lowering.homes import NEAR, can_store_twice, fits, in_time, is_only_placed
+from xdsl_rlx.lowering.homes import can_store_twice, fits, in_time, is_only_placed
 from xdsl_rlx.lowering.launches import Launches, Loops, stem_of_ops
 from xdsl_rlx.lowering.loops.branch_lower import inline_remats, lower_if, lower_while
 from xdsl_rlx.lowering.loops.scan_loop import lower_scan
 from xdsl_rlx.lowering.mir_normalize import Normalize
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.lowering.program_buffers import ProgramBuffers, memref_for
+from xdsl_rlx.lowering.target import GroupCosts, NormalizeCosts
 from xdsl_rlx.lowering.updates import ReadElsewhereError, Update, is_updated, put_readers_first, updates_of
 from xdsl_rlx.transforms.driver import rewrite, verify_dominance
 from xdsl_rlx.transforms.rules import DECOMPOSE
@@ -53,7 +54,7 @@ def _without_loops(op: Operation) -> str:
 
 
 @dataclass(frozen=True)
-class ConvertMirToLirPass(ModulePass):
+class ConvertMirToLirPass(GroupCosts, NormalizeCosts, ModulePass):
     """
     Lower the function of a module to a `lir.program` and its kernels.
 
@@ -67,9 +68,6 @@ class ConvertMirToLirPass(ModulePass):
     threads: int = 1
     """Threads that the program is divided for."""
 
-    bf16: bool = False
-    """The option of `mir-normalize`."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
         if self.threads < 1:
@@ -82,8 +80,8 @@ class ConvertMirToLirPass(ModulePass):
             raise PassFailedException(f"expected @{func.sym_name.data} to have one block, got {len(func.body.blocks)}")
         inline_remats(func)
         # what is in a fusion has loops that were decided, so this changes nothing there
-        rewrite(op, Normalize(self.bf16))
-        lowering = _Lowering(func, self.threads)
+        rewrite(op, Normalize(self))
+        lowering = _Lowering(func, self.threads, self)
         lowering.run()
         func.detach()
         func.erase()
@@ -93,8 +91,9 @@ class ConvertMirToLirPass(ModulePass):
 class _Lowering:
     """One function on its way to a program: op by op, in order."""
 
-    def __init__(self, func: FuncOp, threads: int):
+    def __init__(self, func: FuncOp, threads: int, costs: GroupCosts):
         self.func = func
+        self.costs = costs
         for argument in func.args:
             check_size(argument.type)
         self.attributes = argument_attributes(func)
@@ -103,7 +102,7 @@ class _Lowering:
             raise PassFailedException(f'two arguments of @{func.sym_name.data} are named "{twice[0]}"')
         optional = [self._name(i) for i, a in enumerate(self.attributes) if "mir.optional" in a]
         self.buffers = ProgramBuffers(lir.ProgramOp(func.sym_name.data, optional=optional))
-        self.launches = Launches(self.buffers, threads)
+        self.launches = Launches(self.buffers, threads, costs)
         self.updates = updates_of(func)
         self.copied = put_readers_first(func, self.updates).copied
 
@@ -206,7 +205,7 @@ class _Lowering:
             self.buffers.homes.want(value, home)
         for number, op in reversed([*enumerate(ops)]):
             if PLACE.get(type(op)) is not None:
-                self._give_places(op, ops[max(number - NEAR, 0) : number])
+                self._give_places(op, ops[max(number - self.costs.concat_window_ops, 0) : number])
         for op in ops:
             self._lower(op)
 
@@ -224,7 +223,9 @@ class _Lowering:
             readers = self._readers_of(home)
             last = max((number for number, x in enumerate([*before, op]) if x in readers), default=0)
             found = [(part, home.part(part, layout)) for part, layout in places(op, home.layout)]
-            return [(part, place) for part, place in found if part.owner in before[last:] and fits(part, place)]
+            return [
+                (part, place) for part, place in found if part.owner in before[last:] and fits(part, place, self.costs)
+            ]
 
         if not self.buffers.homes.of(result) and places_in(contiguous(result, shape_of(result), element_of(result))):
             self.buffers.homes.want(result, self.buffers.slot_for(result))

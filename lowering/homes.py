@@ -17,17 +17,11 @@ from xdsl_rlx.dialects.mir.shape import ReshapeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW, StridedLayout
-from xdsl_rlx.lowering.groups.accumulators import LANES
 from xdsl_rlx.lowering.mir_split_axes import split
+from xdsl_rlx.lowering.target import GroupCosts
 
 Key: TypeAlias = tuple[SSAValue, Attribute, int, int]
 """A place: its root, of what elements it is, at which of them it begins there, and how many they are."""
-
-NEAR = 16
-"""Ops before a concat that compute parts right into it: it takes its memory from the first of them on."""
-
-LONG_LINE = 32 * LANES
-"""Elements of a line from which on it does not matter that some are left over behind its vectors."""
 
 
 class Homes:
@@ -121,7 +115,7 @@ def can_store_twice(value: SSAValue) -> bool:
     return PRODUCT.get(type(owner)) is None and REDUCTION.get(type(owner)) is None
 
 
-def fits(value: SSAValue, place: Buffer) -> bool:
+def fits(value: SSAValue, place: Buffer, costs: GroupCosts) -> bool:
     """
     Whether a value may be computed right into a part of a concat.
 
@@ -134,9 +128,10 @@ def fits(value: SSAValue, place: Buffer) -> bool:
     if place.is_contiguous:
         return True
     if (window := _split_window(value, place)) is not None:
-        return fits(owner.operands[0], window)
+        return fits(owner.operands[0], window, costs)
     line = _line(place)
-    if (line % LANES and line < LONG_LINE) or VIEW.get(type(owner)) is not None:
+    is_ragged = line % costs.sum_lanes and line < costs.min_ragged_line_elements
+    if is_ragged or VIEW.get(type(owner)) is not None:
         return False
     if isinstance(owner, FusionOp):
         end = owner.body.block.last_op

@@ -22,7 +22,7 @@ from xdsl_rlx.lowering.buffers import Buffer, Launch
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, VIEW
 from xdsl_rlx.lowering.fuse.nesting import GroupLoops
 from xdsl_rlx.lowering.groups.group import Group
-from xdsl_rlx.lowering.groups.group_launches import PIECES_PER_THREAD, group_launches, pieces_of
+from xdsl_rlx.lowering.groups.group_launches import group_launches, pieces_of
 from xdsl_rlx.lowering.groups.long_products import LongProduct
 from xdsl_rlx.lowering.groups.products import has_short_matrices, is_ready
 from xdsl_rlx.lowering.nest.kernel_builder import stem_of
@@ -30,10 +30,11 @@ from xdsl_rlx.lowering.nests import Work
 from xdsl_rlx.lowering.nests.work import Buffers, NestRule
 from xdsl_rlx.lowering.program_buffers import ProgramBuffers
 from xdsl_rlx.lowering.recipe import Passed, Recipe, Recorder, Site, Step
+from xdsl_rlx.lowering.target import GroupCosts, LoopNestCosts
 from xdsl_rlx.lowering.updates import in_place, is_updated
 from xdsl_rlx.transforms.structure import structure_of_region
 
-Loops: TypeAlias = Callable[[Sequence[Operation]], GroupLoops]
+Loops: TypeAlias = Callable[[Sequence[Operation], LoopNestCosts], GroupLoops]
 """The loops of ops that are lowered together."""
 
 
@@ -70,9 +71,10 @@ class _Kernels:
 class Launches:
     """What is launched, in the block of the program that is being filled."""
 
-    def __init__(self, buffers: ProgramBuffers, threads: int):
+    def __init__(self, buffers: ProgramBuffers, threads: int, costs: GroupCosts):
         self.buffers = buffers
         self.threads = threads
+        self.costs = costs
         self.kernels = _Kernels()
         self._recipes: dict[tuple[object, ...] | None, Recipe] = {}
 
@@ -86,13 +88,14 @@ class Launches:
         decided: Attribute | None = None,
     ) -> None:
         """Launch ops that are one kernel, over `loops`, as far as these are `decided`; `stem` names it."""
-        if (long := LongProduct.of(ops, reads, self.threads)) is not None:
+        if (long := LongProduct.of(ops, reads, self.threads, self.costs)) is not None:
             long.lower(writes, stem, self.group, self.buffers.slot)
             return
         factors = self._factors(ops, reads)
 
         def launches(buffers: Buffers) -> Sequence[Launch]:
-            return group_launches(Group.of(ops, reads, writes, factors, loops(ops)), buffers)
+            group = Group.of(ops, reads, writes, factors, loops(ops, self.costs), self.costs)
+            return group_launches(group, buffers)
 
         site = Site(ops, [reads, writes, factors], also=(decided, *map(is_updated, writes.values())))
         self._once(site, launches, stem, ops[-1].location)
@@ -167,7 +170,8 @@ class Launches:
 
     def pieces(self, extent: int, work: int) -> int:
         """Into how many pieces a launch is cut."""
-        return pieces_of(self.threads, extent, extent * work, self.threads * PIECES_PER_THREAD)
+        most = self.threads * self.costs.chunks_per_thread
+        return pieces_of(self.threads, extent, extent * work, most, self.costs)
 
     def contiguous_copy(self, buffer: Buffer, value: SSAValue, at: LocationAttr | None = None) -> Buffer:
         """A copy of what is in the buffer of a value, without gaps, made as `copy` says."""

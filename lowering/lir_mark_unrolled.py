@@ -19,55 +19,27 @@ from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, UNROLL
 from xdsl_rlx.dialects.lir.memory import strides_of
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.kernel_pass import KernelPass
+from xdsl_rlx.lowering.target import UnrollCosts
 
 INDEX = IndexType()
 
 SHORT = 16
-"""Iterations from which on vectors are made of a loop before it is written out. LLVM makes vectors of fewer only where
-they are a whole number of vectors."""
-
-VECTOR = 8
-"""Elements of a vector, about."""
-
-SIZE = 300
-"""Operations that one loop may be written out to."""
-
-VECTORS = 24
-"""Operations on vectors that a loop over vectors may be written out to."""
-
-TOTAL = 2048
-"""Operations that the loops of a kernel may be written out to; the smallest go first."""
-
-BESIDE = 256
-"""Operations beside which no loop is written out: LLVM would make vectors of all of them in the loop around."""
+"""Iterations from which on LLVM makes vectors of a loop before it unrolls it. The emitter tells LLVM the same."""
 
 ROW_OF_VECTOR = 4
 """Iterations from which on a row alone in its block is computed in vectors along it, the rest one by one: across rows,
-elements are shuffled from row to row. Rows of 9 to 15 take an eighth of the time. benchmarks/breadth.py: "covariance".
-"""
+elements are shuffled from row to row. Rows of 9 to 15 take an eighth of the time. benchmarks/breadth.py "covariance".
+The emitter tells LLVM the same."""
 
 DIVIDED = 7
 """The same for rows with divisions and roots, which take longer one by one than shuffled."""
 
-FAR_APART = 50
-"""Loads and stores that the loops in another may be written out to, of elements that are far apart for its iterations:
-where LLVM makes vectors of that loop, it gathers them one by one."""
-
-NARROW = 6
-"""What one of them counts for whose element is less than 4 bytes, where more than `VECTOR` of a row are written out: no
-instruction gathers such, and LLVM shuffles them."""
-
-FUNCTION = 40
-"""Operations that a function of mathlib counts for: it is inlined."""
-
-ROW = 32
-"""Elements up to which a row is a few vectors, and rows may be done several at a time."""
-
-ROWS = 384
-"""Operations on vectors that rows done at a time may be, at most: neighbours share what they load."""
+ELEMENTS = 8
+"""Elements of a vector, about."""
 
 
-class LirMarkUnrolledPass(KernelPass):
+@dataclass(frozen=True)
+class LirMarkUnrolledPass(UnrollCosts, KernelPass):
     """
     Set `lir.unroll` on loops to unroll, by a cost model.
 
@@ -92,13 +64,13 @@ class LirMarkUnrolledPass(KernelPass):
 
     def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
         """Mark the loops of one kernel."""
-        for choice in _chosen(kernel):
+        for choice in _chosen(kernel, self):
             choice.loop.attributes[UNROLL] = _count(choice.count)
 
 
-def leaves_short_loops(kernel: KernelOp) -> bool:
+def leaves_short_loops(kernel: KernelOp, costs: UnrollCosts) -> bool:
     """Whether a loop of a kernel stays that is too short for vectors: there would be vectors of the loop around it."""
-    unrolled = {choice.loop for choice in _chosen(kernel)}
+    unrolled = {choice.loop for choice in _chosen(kernel, costs)}
     loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp) and op not in unrolled]
     return any((trips := trip_count(loop)) is not None and trips < SHORT for loop in loops if precedes_vectors(loop))
 
@@ -118,50 +90,53 @@ class _Choice:
     size: int
 
 
-def _chosen(kernel: KernelOp) -> list[_Choice]:
-    """The loops of a kernel to unroll, the smallest first, as long as they have `TOTAL` operations in all."""
+def _chosen(kernel: KernelOp, costs: UnrollCosts) -> list[_Choice]:
+    """The loops of a kernel to unroll, the smallest first, as long as a kernel may have their operations."""
     found: list[_Choice] = []
-    _size(kernel.body.block, found)
+    _size(kernel.body.block, found, costs)
     found.sort(key=lambda choice: choice.size)
     sizes = accumulate(choice.size for choice in found)
-    return [choice for choice, size in zip(found, sizes, strict=True) if size <= TOTAL]
+    return [choice for choice, size in zip(found, sizes, strict=True) if size <= costs.max_kernel_unrolled_ops]
 
 
-def _size(block: Block, found: list[_Choice]) -> int | None:
+def _size(block: Block, found: list[_Choice], costs: UnrollCosts) -> int | None:
     """Operations of a block written out, None if a loop stays in it; adds the loops that may be written out."""
     total: int | None = 0
     before, beside = len(found), 0
     for op in block.ops:
-        size = _size_of(op, found)
+        size = _size_of(op, found, costs)
         beside += 0 if op.regions else size or 0
         total = None if total is None or size is None else total + size
-    if len(found) > before and (beside > BESIDE or (total is not None and _far_apart(block) > FAR_APART)):
-        del found[before:]
-        return None
+    if len(found) > before:
+        gathers = 0 if total is None else _far_apart(block, costs)
+        if beside > costs.max_ops_beside or gathers > costs.max_gathers:
+            del found[before:]
+            return None
     return total
 
 
-def _far_apart(block: Block) -> int:
+def _far_apart(block: Block, costs: UnrollCosts) -> int:
     """Loads and stores of which a loop that is not short, with its loops written out, moves the row or plane."""
     loop = block.parent_op()
     if not isinstance(loop, scf.ForOp) or (trip_count(loop) or SHORT) < SHORT:
         return 0
-    return _moving(block, {loop.body.block.args[0]})
+    return _moving(block, {loop.body.block.args[0]}, 1, costs)
 
 
-def _moving(block: Block, moved: set[SSAValue], around: int = 1) -> int:
+def _moving(block: Block, moved: set[SSAValue], around: int, costs: UnrollCosts) -> int:
     """The same of a block that stands in loops of `around` iterations in all, for the indices that have `moved`."""
     total = 0
     for op in block.ops:
         if isinstance(op, memref.LoadOp | memref.StoreOp):
-            weight = NARROW if around > VECTOR and _is_narrow(op.memref.type) else 1
+            is_shuffled = around > costs.unroll_vector_elements and _is_narrow(op.memref.type)
+            weight = costs.narrow_gather_weight if is_shuffled else 1
             total += weight * any(index in moved for index in op.indices[:-1])
             continue
         if any(x in moved for x in op.operands):
             moved.update(result for result in op.results if result.type == INDEX)
         # LLVM makes vectors of lanes, not of the loop around them
         times = (0 if LANES in op.attributes else trip_count(op) or 0) if isinstance(op, scf.ForOp) else 1
-        inside = (_moving(inner, moved, around * times) for region in op.regions for inner in region.blocks)
+        inside = (_moving(inner, moved, around * times, costs) for region in op.regions for inner in region.blocks)
         total += times * sum(inside)
     return total
 
@@ -171,42 +146,40 @@ def _is_narrow(buffer: Attribute) -> bool:
     return isinstance(element, FixedBitwidthType) and element.bitwidth < 32
 
 
-_COSTS = dict.fromkeys(FUNCTIONS, FUNCTION) | dict.fromkeys(
-    (arith.ConstantOp, memref.AllocaOp, memref.GetGlobalOp, scf.YieldOp), 0
-)
-"""Operations that are not one."""
+_FREE = (arith.ConstantOp, memref.AllocaOp, memref.GetGlobalOp, scf.YieldOp)
+"""What is no operation of the processor."""
 
 
-def _size_of(op: Operation, found: list[_Choice]) -> int | None:
+def _size_of(op: Operation, found: list[_Choice], costs: UnrollCosts) -> int | None:
     if not op.regions:
-        return _COSTS.get(type(op), 1)
-    sizes = [_size(block, found) for region in op.regions for block in region.blocks]
+        return costs.function_ops if type(op) in FUNCTIONS else int(type(op) not in _FREE)
+    sizes = [_size(block, found, costs) for region in op.regions for block in region.blocks]
     if isinstance(op, scf.ForOp):
-        return _size_of_loop(op, sizes[0], found)
+        return _size_of_loop(op, sizes[0], found, costs)
     if isinstance(op, scf.WhileOp) or None in sizes:
         return None
     return sum(size for size in sizes if size is not None) + 1
 
 
-def _size_of_loop(loop: scf.ForOp, size: int | None, found: list[_Choice]) -> int | None:
+def _size_of_loop(loop: scf.ForOp, size: int | None, found: list[_Choice], costs: UnrollCosts) -> int | None:
     """Operations of a loop that is written out whole, None if it stays one."""
-    trips = trip_count(loop)
+    trips, vector = trip_count(loop), costs.unroll_vector_elements
     if trips is None:
         return None
     if size is None:
-        if (rows := _rows(loop, trips)) is not None:
+        if (rows := _rows(loop, trips, costs)) is not None:
             found.append(rows)
         return None
     if LANES in loop.attributes:
-        vectors = -(-trips // VECTOR) * sum(op.results[0].type != INDEX for op in loop.body.block.ops if op.results)
+        vectors = -(-trips // vector) * sum(op.results[0].type != INDEX for op in loop.body.block.ops if op.results)
         found.append(_Choice(loop, trips, vectors))
         return vectors
     if precedes_vectors(loop):
-        if trips * size > SIZE:
+        if trips * size > costs.max_unrolled_ops:
             return None
         found.append(_Choice(loop, trips, trips * size))
         return trips * size
-    if (vectors := -(-trips // VECTOR) * size) <= VECTORS:
+    if (vectors := -(-trips // vector) * size) <= costs.max_unrolled_vector_ops:
         found.append(_Choice(loop, trips, vectors))
     return None
 
@@ -235,7 +208,9 @@ def _is_row_of_vector(loop: scf.ForOp) -> bool:
     loops = [op for op in around.ops if op.regions] if around is not None else []
     if len(loops) == 1:
         return not loop.iter_args and _moves_along_row(loop)
-    if (trip_count(loop) or 0) <= VECTOR or sum(isinstance(op, scf.ForOp) and not op.iter_args for op in loops) == 0:
+    if (trip_count(loop) or 0) <= ELEMENTS:
+        return False
+    if not any(isinstance(op, scf.ForOp) and not op.iter_args for op in loops):
         return False
     if sum(len(op.results) for op in loops) > 1 or any(type(op) in FUNCTIONS for op in _ops(around)):
         return False
@@ -279,19 +254,19 @@ def _is_dense(buffer: Attribute) -> bool:
     return strides_of(cast("MemRefType[Attribute]", buffer))[-1] == 1
 
 
-def _rows(loop: scf.ForOp, trips: int) -> _Choice | None:
+def _rows(loop: scf.ForOp, trips: int, costs: UnrollCosts) -> _Choice | None:
     """Several rows at a time if the loop is around a row of few vectors: as many as divide the loop, or 2, 4 or 8."""
     if NO_UNROLL in loop.attributes:
         return None
     size = 0
     for op in loop.body.block.ops:
         if op.regions:
-            if not isinstance(op, scf.ForOp) or (length := trip_count(op)) is None or length > ROW:
+            if not isinstance(op, scf.ForOp) or (length := trip_count(op)) is None:
                 return None
-            if (inside := _size(op.body.block, [])) is None:
+            if length > costs.max_unrolled_row_elements or (inside := _size(op.body.block, [], costs)) is None:
                 return None
-            size += -(-length // VECTOR) * inside
-    counts = [n for n in range(2, AT_ONCE + 1) if n < trips and n * size <= ROWS]
+            size += -(-length // costs.unroll_vector_elements) * inside
+    counts = [n for n in range(2, AT_ONCE + 1) if n < trips and n * size <= costs.max_unrolled_rows_ops]
     if not size or not counts:
         return None
     even = [n for n in counts if trips % n == 0]

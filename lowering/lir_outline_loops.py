@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -9,10 +11,12 @@ from xdsl.passes import ModulePass
 from xdsl_rlx.dialects.lir import IfOp, KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
 from xdsl_rlx.lowering.loops.outlined_branch import OutlinedBranch
 from xdsl_rlx.lowering.loops.outlined_loop import OutlinedLoop
+from xdsl_rlx.lowering.target import LoopCosts
 from xdsl_rlx.transforms.driver import verify_dominance
 
 
-class LirOutlineLoopsPass(ModulePass):
+@dataclass(frozen=True)
+class LirOutlineLoopsPass(LoopCosts, ModulePass):
     """
     Outline each `lir.loop` with small iterations into one kernel, inner loops first.
 
@@ -48,9 +52,10 @@ class LirOutlineLoopsPass(ModulePass):
         changed = False
         for program in programs:
             for control in reversed([x for x in program.walk() if isinstance(x, LoopOp | IfOp | WhileOp)]):
-                outline = (
-                    OutlinedLoop(control, kernels) if isinstance(control, LoopOp) else OutlinedBranch(control, kernels)
-                )
+                if isinstance(control, LoopOp):
+                    outline = OutlinedLoop(control, kernels, self)
+                else:
+                    outline = OutlinedBranch(control, kernels, self)
                 if outline.fits():
                     kernel = outline.replace()
                     kernels[kernel.sym_name.data] = kernel

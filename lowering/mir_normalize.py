@@ -11,6 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.lowering.fuse.loop_tables import NORMALIZE
 from xdsl_rlx.lowering.fuse.normal_forms import is_product_of_bf16
+from xdsl_rlx.lowering.target import NormalizeCosts
 from xdsl_rlx.transforms.driver import RewritingPass, rewrite
 
 
@@ -18,19 +19,19 @@ from xdsl_rlx.transforms.driver import RewritingPass, rewrite
 class Normalize(RewritePattern):
     """An op becomes what its row says, in the cases that this is for."""
 
-    bf16: bool
+    costs: NormalizeCosts
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if self.bf16 and is_product_of_bf16(op):
+        if self.costs.bf16 and is_product_of_bf16(op, self.costs):
             return
         rule = NORMALIZE.get(type(op))
-        values = None if rule is None else rule(op, MirBuilder(rewriter))
+        values = None if rule is None else rule(op, MirBuilder(rewriter), self.costs)
         if values is not None:
             rewriter.replace(op, [], [value.ssa for value in values])
 
 
 @dataclass(frozen=True)
-class MirNormalizePass(RewritingPass):
+class MirNormalizePass(NormalizeCosts, RewritingPass):
     """
     Rewrite cases of ops without a loop form into ops that have one.
 
@@ -48,8 +49,5 @@ class MirNormalizePass(RewritingPass):
 
     name = "mir-normalize"
 
-    bf16: bool = False
-    """Whether the processor has dot products of bf16 (AVX512-BF16)."""
-
     def run(self, ctx: Context, module: ModuleOp) -> bool:
-        return rewrite(module, Normalize(self.bf16))
+        return rewrite(module, Normalize(self))

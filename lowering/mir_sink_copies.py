@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -17,17 +18,13 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, ReshapeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS
+from xdsl_rlx.lowering.target import SinkCosts
 from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.driver import RewritingPass, is_constant, is_elementwise, rewrite
 
-MOST_PARTS = 4
-"""Parts of a concat that ops are computed on one by one: each has a kernel of its own to compile."""
 
-DEPTH = 8
-"""Elementwise ops in a row that are moved."""
-
-
-class MirSinkCopiesPass(RewritingPass):
+@dataclass(frozen=True)
+class MirSinkCopiesPass(SinkCosts, RewritingPass):
     """
     Move a concat or a gather behind the elementwise ops that alone read it, where nothing else would fuse with these.
 
@@ -51,20 +48,23 @@ class MirSinkCopiesPass(RewritingPass):
             return False
         # what nothing reads any more reads copies, too
         remove_dead(module.body, PatternRewriterListener())
-        return rewrite(module, SinkCopy())
+        return rewrite(module, SinkCopy(self))
 
 
+@dataclass
 class SinkCopy(RewritePattern):
     """A concat or a gather and the elementwise op that alone reads it change places."""
 
+    costs: SinkCosts
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if isinstance(op, ConcatOp) and len(op.parts) <= MOST_PARTS:
+        if isinstance(op, ConcatOp) and len(op.parts) <= self.costs.max_sunk_parts:
             axis, user = op.axis_index, _reader(op.result)
-            if user is not None and _ends_there(op.result, axis):
+            if user is not None and _ends_there(op.result, axis, self.costs.max_moved_ops):
                 self._sink_concat(op, axis, user, rewriter)
         elif isinstance(op, GatherOp) and 2 * prod(shape_of(op.table)) <= prod(shape_of(op.result)):
             user = _reader(op.result)
-            if user is not None and _ends_there(op.result, None):
+            if user is not None and _ends_there(op.result, None, self.costs.max_moved_ops):
                 self._sink_gather(op, user, rewriter)
 
     @staticmethod
@@ -111,7 +111,7 @@ def _reader(value: SSAValue) -> Operation | None:
     return user if shape_of(user.results[0]) == shape_of(value) else None
 
 
-def _ends_there(value: SSAValue, axis: int | None, depth: int = DEPTH) -> bool:
+def _ends_there(value: SSAValue, axis: int | None, depth: int) -> bool:
     """
     Whether elementwise ops lead from a value to what is in memory in any case.
 

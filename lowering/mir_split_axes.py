@@ -6,6 +6,7 @@ A reshape that splits axes is a view of any buffer; one that merges them is not,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -17,15 +18,14 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.shape import ExpandOp, ReshapeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PRODUCT, REDUCTION
+from xdsl_rlx.lowering.target import SinkCosts
 from xdsl_rlx.transforms.driver import RewritingPass, is_constant, is_elementwise, rewrite
-
-DEPTH = 8
-"""Elementwise ops in a row that are moved together."""
 
 Axes = list[list[int]]
 """The extents that each axis is split into."""
 
 
+@dataclass(frozen=True)
 class MirSplitAxesPass(RewritingPass):
     """
     Move reshapes that split or merge axes past elementwise ops, where both sides then become one kernel.
@@ -46,12 +46,19 @@ class MirSplitAxesPass(RewritingPass):
 
     name = "mir-split-axes"
 
+    max_moved_ops: int = SinkCosts.max_moved_ops
+    """Elementwise ops in a row that a reshape is moved past."""
+
     def run(self, ctx: Context, module: ModuleOp) -> bool:
-        return rewrite(module, SplitAxes())
+        return rewrite(module, SplitAxes(self.max_moved_ops))
 
 
+@dataclass
 class SplitAxes(RewritePattern):
     """A reshape moves up from a reduction, or down past an elementwise op."""
+
+    depth: int
+    """Elementwise ops in a row that are moved together."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if not isinstance(op, ReshapeOp):
@@ -61,10 +68,14 @@ class SplitAxes(RewritePattern):
             return
         users = [use.operation for use in op.result.uses]
         if (axes := split(before, after)) is not None:
-            if any(REDUCTION.get(type(user)) is not None for user in users) and _is_computed(op.operand, axes):
+            if any(REDUCTION.get(type(user)) is not None for user in users) and self._is_computed(op.operand, axes):
                 rewriter.replace(op, [], [_in_parts(MirBuilder(rewriter), op.operand, axes)])
         elif (axes := split(after, before)) is not None and len(users) == 1 and _is_broadcast(op.operand):
-            _move_behind(op, users[0], axes, rewriter)
+            _move_behind(op, users[0], axes, self.depth, rewriter)
+
+    def _is_computed(self, value: SSAValue, axes: Axes) -> bool:
+        owner = value.owner
+        return isinstance(owner, Operation) and is_elementwise(type(owner)) and _is_free(value, axes, self.depth)
 
 
 def split(coarse: Sequence[int], fine: Sequence[int]) -> Axes | None:
@@ -86,11 +97,6 @@ def split(coarse: Sequence[int], fine: Sequence[int]) -> Axes | None:
     return None
 
 
-def _is_computed(value: SSAValue, axes: Axes) -> bool:
-    owner = value.owner
-    return isinstance(owner, Operation) and is_elementwise(type(owner)) and _is_free(value, axes)
-
-
 def _is_broadcast(value: SSAValue) -> bool:
     """Whether a value is expanded, or an elementwise op of such a value alone reads it."""
     owner = value.owner
@@ -101,7 +107,7 @@ def _is_broadcast(value: SSAValue) -> bool:
     return any(isinstance(x.owner, ExpandOp) for x in owner.operands)
 
 
-def _is_free(value: SSAValue, axes: Axes, depth: int = DEPTH) -> bool:
+def _is_free(value: SSAValue, axes: Axes, depth: int) -> bool:
     """Whether a value of these axes, or that broadcasts to them, can be had with the axes split, at no cost."""
     owner = value.owner
     if not isinstance(owner, Operation) or is_constant(owner):
@@ -136,7 +142,7 @@ def _in_parts(b: MirBuilder, value: SSAValue, axes: Axes) -> SSAValue:
     return b.builder.insert(copy).results[0]
 
 
-def _move_behind(op: ReshapeOp, user: Operation, axes: Axes, rewriter: PatternRewriter) -> None:
+def _move_behind(op: ReshapeOp, user: Operation, axes: Axes, depth: int, rewriter: PatternRewriter) -> None:
     """Let the one elementwise op that reads a reshape read its operand instead, and reshape what that computes."""
     if not is_elementwise(type(user)) or isinstance(user, ReshapeOp) or len(user.results) != 1:
         return
@@ -144,7 +150,7 @@ def _move_behind(op: ReshapeOp, user: Operation, axes: Axes, rewriter: PatternRe
     if shape_of(result) != shape_of(op.result):
         return
     others = [x for x in user.operands if x is not op.result]
-    if not all(_is_free(x, axes[len(axes) - len(shape_of(x)) :]) for x in others):
+    if not all(_is_free(x, axes[len(axes) - len(shape_of(x)) :], depth) for x in others):
         return
     rewriter.insertion_point = InsertPoint.before(user)
     b = MirBuilder(rewriter)

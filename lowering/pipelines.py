@@ -22,7 +22,7 @@ from xdsl_rlx.lowering.mir_normalize import MirNormalizePass
 from xdsl_rlx.lowering.mir_sink_copies import MirSinkCopiesPass
 from xdsl_rlx.lowering.mir_split_axes import MirSplitAxesPass
 from xdsl_rlx.lowering.run_errors import ConfigurationError
-from xdsl_rlx.lowering.target import COMMON, CostModel, with_costs
+from xdsl_rlx.lowering.target import COMMON, CostModel, PrepareCosts, with_costs
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import RewritingPass
 from xdsl_rlx.transforms.mir_cancel_roots import MirCancelRootsPass
@@ -72,9 +72,9 @@ PREPARE_FOR_REVERSE: tuple[RewritingPass, ...] = (
 """The same for reverse mode, which goes back over loops."""
 
 
-def prepared_for_fusion(bf16: bool) -> tuple[RewritingPass, ...]:
+def prepared_for_fusion(costs: PrepareCosts) -> tuple[RewritingPass, ...]:
     """
-    The passes between a function and its kernels, with the option of `mir-normalize`.
+    The passes between a function and its kernels, with the options of `mir-prepare-for-fusion`.
 
     They run again if what the others bring up lets something more leave a scan. Computing on parts brings up composite
     ops. Equal ops become one before results that nothing reads go: of equal scans, one may stack what another one is
@@ -88,10 +88,10 @@ def prepared_for_fusion(bf16: bool) -> tuple[RewritingPass, ...]:
         MirDecomposePass(),
         MirLowerComplexPass(),
         MirDecomposePass(),
-        MirNormalizePass(bf16),
+        with_costs(MirNormalizePass, costs),
         MirCsePass(),
-        MirSplitAxesPass(),
-        MirSinkCopiesPass(),
+        with_costs(MirSplitAxesPass, costs),
+        with_costs(MirSinkCopiesPass, costs),
         MirCanonicalizePass(),
         MirCsePass(),
     )
@@ -137,9 +137,11 @@ def remaining_passes(module: ModuleOp, threads: int, model: CostModel = COMMON) 
     if programs:
         return [] if all(_is_planned(program) for program in programs) else [LirPlanMemoryPass()]
     passes = fusion_passes(module, model)
-    tiles = with_costs(LirTileMatmulsPass, model)
-    loops = [LirMergeLengthsPass(), LirGuardRangePass(), tiles, LirOutlineLoopsPass(), LirMarkUnrolledPass()]
-    return [*passes, ConvertMirToLirPass(threads, model.bf16), *loops, LirPlanMemoryPass()]
+    tiles, outline = with_costs(LirTileMatmulsPass, model), with_costs(LirOutlineLoopsPass, model)
+    unroll = with_costs(LirMarkUnrolledPass, model)
+    loops = [LirMergeLengthsPass(), LirGuardRangePass(), tiles, outline, unroll]
+    kernels = with_costs(ConvertMirToLirPass, model, threads=threads)
+    return [*passes, kernels, *loops, LirPlanMemoryPass()]
 
 
 def fusion_passes(module: ModuleOp, model: CostModel = COMMON) -> list[ModulePass]:
@@ -151,7 +153,7 @@ def fusion_passes(module: ModuleOp, model: CostModel = COMMON) -> list[ModulePas
     if any(op.name.startswith("hir.") for op in ops):
         passes.append(ConvertHirToMirPass())
     if not any(isinstance(op, FusionOp) for op in ops):
-        prepare, fuse = MirPrepareForFusionPass(model.bf16), MirFusePass(model.bf16)
+        prepare, fuse = with_costs(MirPrepareForFusionPass, model), with_costs(MirFusePass, model)
         passes += [MirRaiseCompositesPass("kernels"), prepare, fuse]
     return passes
 

@@ -52,7 +52,15 @@ class Caches:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target(Caches):
+class Bf16Products:
+    """Whether matmuls of bf16 are worth keeping: passes before and after fusion ask."""
+
+    bf16: bool = False
+    """Whether the processor has dot products of bf16 (AVX512-BF16)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target(Bf16Products, Caches):
     """A processor: its vector registers, dot products and caches."""
 
     lanes: int = 8
@@ -61,11 +69,8 @@ class Target(Caches):
     registers: int = 16
     """Number of vector registers."""
 
-    bf16: bool = False
-    """Whether the processor has dot products of bf16 (AVX512-BF16)."""
-
     int8: bool = False
-    """Whether it has those of i8 (AVX512-VNNI)."""
+    """Whether the processor has dot products of i8 (AVX512-VNNI)."""
 
     def lanes_of(self, element: Attribute) -> int:
         """Return the number of elements of a type in one register."""
@@ -230,7 +235,7 @@ class FusionCosts(LoopNestCosts):
     "softmax"."""
 
     vector_elements: int = 16
-    """Elements from which on a loop is in vectors itself, and not the loop around it. breadth.py "cross-entropy"."""
+    """Elements from which on a loop is in vectors itself, and not the loop around it. breadth.py "cross entropy"."""
 
     load_additions: int = 2
     """Additions in the time of a load from L1. breadth.py "logs by outer"."""
@@ -247,7 +252,7 @@ class FusionCosts(LoopNestCosts):
 
     min_separate_rows: int = 64
     """Rows from which on functions of single rows are worth a kernel of their own, in vectors. breadth.py
-    "cross-entropy"."""
+    "cross entropy"."""
 
     max_group_ops: int = 1000
     """Ops in one kernel. More no longer save memory traffic, and compile slowly. cold.py."""
@@ -268,7 +273,7 @@ class FusionCosts(LoopNestCosts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NormalizeCosts(MatmulCosts):
+class NormalizeCosts(MatmulCosts, Bf16Products):
     """Costs of `mir-normalize`: when other ops compute the same faster."""
 
     max_thin_extent: int = 4
@@ -307,6 +312,11 @@ class SinkCosts:
 
     max_sunk_parts: int = 4
     """Parts of a concat that elementwise ops are computed on one by one, a kernel each. breadth.py "roll"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepareCosts(NormalizeCosts, SinkCosts):
+    """Costs of `mir-prepare-for-fusion`, which runs these passes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -397,14 +407,14 @@ class RowCosts:
     "layouts"."""
 
     max_short_row_elements: int = 15
-    """Elements of a row up to which vectors may go across rows. breadth.py "norms"."""
+    """Elements of a row up to which vectors may go across rows. breadth.py "layers"."""
 
     min_short_row_elements: int = 7
     """Elements from which on they do. Shorter rows are unrolled, and LLVM makes vectors of the rows. breadth.py
-    "norms"."""
+    "layers"."""
 
     widest_vector_bytes: int = 64
-    """Bytes of the largest vectors: rows that are multiples of it are not short. breadth.py "norms"."""
+    """Bytes of the largest vectors: rows that are multiples of it are not short. breadth.py "layers"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -413,14 +423,21 @@ class ColumnCosts:
 
     max_gathered_steps: int = 4
     """Steps of an innermost loop over neighbours that is moved inside; shuffles of more registers cost more than they
-    save. breadth.py "pixel_shuffle"."""
+    save. functions_beside_peers.py "pixel_shuffle"."""
 
     strip_columns: int = 16
-    """Columns that are computed for all rows before the next ones, where a value is read across: as many lines stay in
-    L1. breadth.py "transpose"."""
+    """Columns that are computed for all rows before the next ones, where a value is read across: a line of them is
+    written at a time. breadth.py "transpose"."""
 
-    min_strip_rows: int = 256
-    """Rows from which on that pays; fewer are found in L2. breadth.py "transpose"."""
+    min_strip_rows: int = 16
+    """Rows from which on that pays: a vector of them is read at a time. breadth.py "transpose"."""
+
+    transposed_rows: int = 32
+    """Rows of a tile that is transposed in L1: a few vectors. breadth.py "transpose"."""
+
+    transposed_rows_beyond_l2: int = 256
+    """The same for values that L2 does not hold, by their number: longer runs are read from memory. breadth.py
+    "transpose"."""
 
     prefetch_distance_bytes: int = 8192
     """Bytes ahead of a row at which the prefetched row begins, two pages: processors do not prefetch across pages.
@@ -544,7 +561,7 @@ COMMON = CostModel()
 """The registers of AVX2, which most processors have at least, and caches that most cores have."""
 
 
-def with_costs(kind: type[T], model: Target, **others: Any) -> T:
+def with_costs(kind: type[T], model: DataclassInstance, **others: Any) -> T:
     """Return a pass, or a group of costs, with the fields that it shares with a model, and `others`."""
     names = {field.name for field in fields(model)}
     return kind(**{field.name: getattr(model, field.name) for field in fields(kind) if field.name in names}, **others)

@@ -22,38 +22,11 @@ from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import Demand, Reduces, agree, demand_of, rows_of
 from xdsl_rlx.lowering.fuse.repeated_work import RepeatedWork
+from xdsl_rlx.lowering.target import FusionCosts
 from xdsl_rlx.transforms.driver import is_constant
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
 from xdsl_rlx.transforms.scalar_cost import DEAR as FUNCTION
 from xdsl_rlx.transforms.scalar_cost import scalar_cost
-
-MOST_OPS = 1000
-"""Ops in one group: beyond this the loop body no longer pays for what it saves."""
-
-MOST_CALLS = 16
-"""Transcendental functions in one group. LLVM's time grows faster than their number, and equal groups share a kernel; a
-store and a load cost a fiftieth of so many."""
-
-MOST_BUFFERS = 96
-"""Values read and written by one group."""
-
-CHEAP = 9
-"""What computing a value again may cost, in additions, instead of storing and loading it."""
-
-MOST_AGAIN = 16
-"""Ops that a cluster may compute again for others, beside as many as it has itself."""
-
-
-DEAR = 64
-"""What an element may cost, in additions, that a kernel over more loops computes in each of their iterations: a round
-of Threefry is 5, a store and a load of it afterwards about 4."""
-
-
-MANY_ROWS = 64
-"""Rows from which on functions of single rows are worth a loop of their own."""
-
-VECTOR = 16
-"""Elements that such a loop computes at a time."""
 
 EMPTY = BitSet()
 
@@ -70,6 +43,7 @@ class Cluster:
     """
 
     ops: set[Operation]
+    costs: FusionCosts
     space: Space | None
     products: list[Operation]
     used: dict[SSAValue, int]
@@ -86,12 +60,12 @@ class Cluster:
     """Ops that cost as much as a transcendental function."""
     version: int = 0
     dear: int | None = None
-    """The elements of the smallest result that costs more than `DEAR` each; None if none does."""
+    """The elements of the smallest result that costs more than `max_repeated_additions` each; None if none does."""
     cost: int = 0
     """What its elementwise ops cost for each iteration, in additions."""
 
     @staticmethod
-    def of(op: Operation, number: int, before: BitSet) -> Cluster:
+    def of(op: Operation, number: int, before: BitSet, costs: FusionCosts) -> Cluster:
         """The cluster of one op."""
         name = BitSet.of(number)
         used: dict[SSAValue, int] = {}
@@ -102,18 +76,19 @@ class Cluster:
         cost = scalar_cost(op) if SCALAR.get(type(op)) is not None else 0
         return Cluster(
             {op},
+            costs,
             space,
             [op] if PRODUCT.get(type(op)) is not None else [],
             used,
             {result: count for result in op.results if (count := result.uses.get_length())},
             set(used),
-            {op: demand_of(space, op, False)} if space is not None and is_reduction else {},
+            {op: demand_of(space, op, False, costs)} if space is not None and is_reduction else {},
             name,
             name,
             before,
             calls=int(cost >= FUNCTION),
             cost=cost,
-            dear=_elements(op) if cost > DEAR else None,
+            dear=_elements(op) if cost > costs.max_repeated_additions else None,
         )
 
     def repeats(self, other: Cluster) -> bool:
@@ -132,12 +107,12 @@ class Cluster:
             return False
         rows = prod(other.space.extents)
         kinds = {demand.kind for demand in other.demands.values() if demand is not None}
-        if rows < MANY_ROWS or Reduces.ROW in kinds:
+        if rows < self.costs.min_separate_rows or Reduces.ROW in kinds:
             return False
         reduced = [op.results[0] for op, demand in self.demands.items() if demand is not None]
         if not any(value in other.used and prod(shape_of(value)) == rows for value in reduced):
             return False
-        return prod(self.space.extents) // rows * max(self.cost, 1) < VECTOR * other.cost
+        return prod(self.space.extents) // rows * max(self.cost, 1) < self.costs.vector_elements * other.cost
 
     def demands_with(self, other: Cluster, space: Space) -> dict[Operation, Demand | None]:
         """What the reductions ask for in a group with another cluster, over `space`."""
@@ -150,7 +125,7 @@ class Cluster:
         return self.demands | {op: self._demand(op, other, space) for op in changed if isinstance(op, Operation)}
 
     def _demand(self, op: Operation, other: Cluster, space: Space) -> Demand | None:
-        return demand_of(space, op, op.results[0] in self.used or op.results[0] in other.used)
+        return demand_of(space, op, op.results[0] in self.used or op.results[0] in other.used, self.costs)
 
     def take_in(self, other: Cluster, space: Space, demands: dict[Operation, Demand | None]) -> None:
         """Make the ops of a smaller cluster this one's, over `space`; its place among the others is not set."""
@@ -185,12 +160,13 @@ def _shared(first: Cluster, second: Cluster, space: Space) -> dict[Operation, De
 
     Each row has to write once what is needed outside.
     """
-    if len(first.ops) + len(second.ops) > MOST_OPS or first.calls + second.calls > MOST_CALLS:
+    costs = first.costs
+    if len(first.ops) + len(second.ops) > costs.max_group_ops or first.calls + second.calls > costs.max_group_functions:
         return None
     outputs = [value for value, _ in _outputs(first, second)]
     reads = len(first.reads) + sum(value not in first.reads and value.owner not in first.ops for value in second.reads)
     reads -= sum(result in first.reads for op in second.ops for result in op.results)
-    if reads + len(outputs) > MOST_BUFFERS:
+    if reads + len(outputs) > costs.max_group_buffers:
         return None
     products = [*first.products, *second.products]
     rows = rows_of(products, space)
@@ -226,14 +202,15 @@ def _cover_rows(
 class Clusters:
     """The clusters of a block, and the merging of them."""
 
-    def __init__(self, block: Block, waits: Mapping[Operation, Sequence[Operation]]):
+    def __init__(self, block: Block, waits: Mapping[Operation, Sequence[Operation]], costs: FusionCosts):
         """`waits`: the ops that have to run before an op, though it reads nothing of them."""
         self.block = block
+        self.costs = costs
         self.waits = waits
         self.ops = list(block.ops)
         self.order = {op: index for index, op in enumerate(self.ops)}
         self.of: dict[Operation, Cluster] = {}
-        self._repeated = RepeatedWork(self.ops)
+        self._repeated = RepeatedWork(self.ops, costs)
         self._refused: dict[tuple[Cluster, Cluster], tuple[int, int]] = {}
         for op, index in self.order.items():
             if op.has_trait(IsTerminator):
@@ -243,7 +220,7 @@ class Clusters:
                 if isinstance(owner, Operation):
                     producer = self.of[owner]
                     before |= producer.before | producer.name
-            self.of[op] = Cluster.of(op, index, before)
+            self.of[op] = Cluster.of(op, index, before, costs)
         self._by_number = {self.order[op]: cluster for op, cluster in self.of.items()}
         """The cluster that has a number as its name, or had it before it was merged into another."""
         for op, cluster in reversed(self.of.items()):
@@ -371,7 +348,7 @@ class Clusters:
         for op in reversed(self.ops):
             own = self.of.get(op)
             # what an op costs is dear to find out, and few results are outputs
-            if own is None or own.space is None or own.outputs.keys().isdisjoint(op.results) or not _is_cheap(op):
+            if own is None or own.space is None or own.outputs.keys().isdisjoint(op.results) or not self._is_cheap(op):
                 continue
             (result,) = op.results
             outside: dict[Cluster | None, list[Use]] = {}
@@ -388,6 +365,11 @@ class Clusters:
                 for target, uses in targets.items():
                     self._compute_again(op, target, uses)
                 del own.outputs[result]
+
+    def _is_cheap(self, op: Operation) -> bool:
+        if len(op.results) != 1 or PRODUCT.get(type(op)) is not None or REDUCTION.get(type(op)) is not None:
+            return False
+        return not is_constant(op) and scalar_cost(op) <= self.costs.recompute_additions
 
     def _is_stored(self, value: SSAValue, cluster: Cluster) -> bool:
         """Whether a value is in memory whatever a cluster does: an argument, a constant, or needed outside."""
@@ -488,32 +470,27 @@ def _unite(first: Cluster, second: Cluster) -> bool:
 def _has_room_for(op: Operation, target: Cluster, uses: Sequence[Use]) -> bool:
     """Whether a cluster can compute `op` itself for its own uses of it."""
     space = Space.of(op)
-    if target.space is None or space is None or 2 * target.again >= MOST_AGAIN + len(target.ops):
+    if target.space is None or space is None or 2 * target.again >= target.costs.max_recomputed_ops + len(target.ops):
         return False
     if any(use.operation in target.products for use in uses):
         return False
     if len(space.extents) > len(target.space.extents) or target.space.embedding(space) is None:
         return False
     reads = len(target.reads) + sum(operand not in target.reads for operand in set(op.operands))
-    if len(target.ops) > MOST_OPS or reads + len(target.outputs) > MOST_BUFFERS:
+    costs = target.costs
+    if len(target.ops) > costs.max_group_ops or reads + len(target.outputs) > costs.max_group_buffers:
         return False
     return len(target.ops) > 1 or _stands_alone(target)
 
 
 def _stands_alone(cluster: Cluster) -> bool:
     """Whether a cluster of one op can be a kernel: `_shared` has seen larger ones only."""
-    nothing = Cluster(set(), cluster.space, [], {}, {}, set(), {})
+    nothing = Cluster(set(), cluster.costs, cluster.space, [], {}, {}, set(), {})
     return cluster.space is not None and _shared(cluster, nothing, cluster.space) is not None
 
 
 def _elements(op: Operation) -> int:
     return min(prod(shape_of(result)) for result in op.results)
-
-
-def _is_cheap(op: Operation) -> bool:
-    if len(op.results) != 1 or PRODUCT.get(type(op)) is not None or REDUCTION.get(type(op)) is not None:
-        return False
-    return not is_constant(op) and scalar_cost(op) <= CHEAP
 
 
 def _stays_outside(op: Operation) -> bool:

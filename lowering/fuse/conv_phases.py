@@ -18,14 +18,11 @@ from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import shape_of
 
-MOST_PHASES = 4
-"""Phases that are computed apart: each is a kernel or two, and interleaved with the others."""
 
-
-def has_few_phases(op: Conv2dBackwardInputOp) -> bool:
-    """Whether a gradient is computed by phases: of a stride that is small, and of more than one channel a group."""
+def has_few_phases(op: Conv2dBackwardInputOp, most: int) -> bool:
+    """Whether a gradient is computed by phases: of a stride with at most so many, and of several channels a group."""
     at = op.windows
-    small = 1 < prod(at.stride) <= MOST_PHASES and set(at.dilation) == {1}
+    small = 1 < prod(at.stride) <= most and set(at.dilation) == {1}
     return small and shape_of(op.w)[1] > 1 and 0 not in shape_of(op.dy) and 0 not in shape_of(op.result)
 
 

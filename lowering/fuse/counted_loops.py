@@ -12,9 +12,10 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects.mir.bodies import end_of
 from xdsl_rlx.dialects.mir.branch import COUNT, WhileOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.lowering.target import NormalizeCosts
 
 
-def counted(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def counted(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] | None:
     """One more carry, which a loop without a limit whose count nobody asks for can do without."""
     assert isinstance(op, WhileOp)
     if op.most is None and op.trips.first_use is None:

@@ -13,17 +13,12 @@ from xdsl_rlx.dialects.mir.index import TopkOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import ExpandOp, TransposeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.target import NormalizeCosts
 from xdsl_rlx.transforms.driver import is_elementwise
 from xdsl_rlx.transforms.rules.wide import widened
 
-BLOCK = 1024
-"""Elements of a block of a long row. The block of the largest element is searched again, and not the row."""
 
-LONG = 16 * BLOCK
-"""Elements of a row from which on that pays: the few launches more take 3 us, as long as 16,000 elements are read."""
-
-
-def first_of_the_largest(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def first_of_the_largest(op: Operation, b: MirBuilder, costs: NormalizeCosts) -> Sequence[Value] | None:
     """
     The position of the largest element as two reductions, which fuse with what computes the elements: the largest, and
     the least position of one that equals it. NaN is the largest: then no number equals it, and positions are of NaN.
@@ -38,8 +33,9 @@ def first_of_the_largest(op: Operation, b: MirBuilder) -> Sequence[Value] | None
     if extent >= 1 << 31:
         return None
     is_least = op.smallest is not None
-    if extent >= LONG and 0 not in rows and _is_in_memory(op.operand):
-        first = _by_blocks(b.reshape(op.operand, (prod(rows), extent)), is_least, b)
+    block = costs.argmax_block_elements
+    if extent >= costs.min_argmax_blocks * block and 0 not in rows and _is_in_memory(op.operand):
+        first = _by_blocks(b.reshape(op.operand, (prod(rows), extent)), block, is_least, b)
     else:
         first = _position(b.value(op.operand), is_least, b)
     return [b.reshape(b.cast(first, "i64"), (*rows, 1))]
@@ -68,18 +64,18 @@ def _position(given: Value, is_least: bool, b: MirBuilder) -> Value:
     return b.reduce_min(b.where(found, positions, b.constant(extent, "i32")), [-1])
 
 
-def _by_blocks(x: Value, is_least: bool, b: MirBuilder) -> Value:
-    """As `_position`, of a matrix: the block that has the first of the largest, and the position in it."""
+def _by_blocks(x: Value, size: int, is_least: bool, b: MirBuilder) -> Value:
+    """As `_position`, of a matrix: the block of this size that has the first of the largest, and the position in it."""
     rows, extent = x.shape
-    count = extent // BLOCK
-    blocks = b.reshape(b.narrow(x, 1, 0, count * BLOCK), (rows, count, BLOCK))
+    count = extent // size
+    blocks = b.reshape(b.narrow(x, 1, 0, count * size), (rows, count, size))
     best = b.reshape(_best(widened(b, blocks.ssa), is_least, b), (rows, count))
-    if extent % BLOCK:
+    if extent % size:
         # the last one overlaps: in the block before, there is no first one then
-        last = b.narrow(x, 1, extent - BLOCK, BLOCK)
+        last = b.narrow(x, 1, extent - size, size)
         best = b.concat([best, _best(widened(b, last.ssa), is_least, b)], 1)
     block = b.reshape(_position(best, is_least, b), (rows, 1))
-    start = b.min(b.mul(block, b.constant(BLOCK, "i32")), b.constant(extent - BLOCK, "i32"))
-    places = b.add(start, b.op(IotaOp, (BLOCK,), 0, i32))
+    start = b.min(b.mul(block, b.constant(size, "i32")), b.constant(extent - size, "i32"))
+    places = b.add(start, b.op(IotaOp, (size,), 0, i32))
     inside = _position(b.gather(x, places, 1, 1), is_least, b)
     return b.add(b.reshape(start, (rows,)), inside)

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.lowering.target import NormalizeCosts
 from xdsl_rlx.transforms.rules.rule_table import RuleTable
 
 Axes: TypeAlias = tuple[int | None, ...]
@@ -57,7 +58,7 @@ PRODUCT: RuleTable[Callable[[Operation], tuple[SSAValue, SSAValue]]] = RuleTable
 PLACE: RuleTable[Callable[[Operation, StridedLayout], Sequence[tuple[SSAValue, StridedLayout]]]] = RuleTable("place")
 """An op whose operands are copied into windows of its result."""
 
-NORMALIZE: RuleTable[Callable[[Operation, MirBuilder], Sequence[Value] | None]] = RuleTable("normalize")
+NORMALIZE: RuleTable[Callable[[Operation, MirBuilder, NormalizeCosts], Sequence[Value] | None]] = RuleTable("normalize")
 """An op that some cases of which have to become other ops before they are loops; None for the other cases."""
 
 

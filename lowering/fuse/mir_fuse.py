@@ -25,13 +25,14 @@ from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import GroupLoops, decided_loops
 from xdsl_rlx.lowering.fuse.share_bodies import share_bodies
 from xdsl_rlx.lowering.mir_normalize import Normalize
+from xdsl_rlx.lowering.target import FusionCosts, NormalizeCosts
 from xdsl_rlx.lowering.updates import put_readers_first, updates_of
 from xdsl_rlx.transforms.driver import is_constant, rewrite, verify_dominance
 from xdsl_rlx.transforms.mir_cse import share_common
 
 
 @dataclass(frozen=True)
-class MirFusePass(ModulePass):
+class MirFusePass(FusionCosts, NormalizeCosts, ModulePass):
     """
     Group ops into `mir.fusion`s of one kernel each: elementwise ops, reductions, and matmuls with their epilogues.
 
@@ -52,32 +53,20 @@ class MirFusePass(ModulePass):
 
     name = "mir-fuse"
 
-    bf16: bool = False
-    """The option of `mir-normalize`."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_dominance(op)
-        rewrite(op, Normalize(self.bf16))
+        rewrite(op, Normalize(self))
         for inner in list(op.walk(reverse=True)):
             if isinstance(inner, FuncOp | BodyOp):
                 for block in (block for region in inner.regions for block in region.blocks):
-                    fuse_block(block)
+                    fuse_block(block, self)
         share_bodies(op)
         share_common(op)
 
 
-MOST_COPIED = 8
-"""One-element ops, each on arguments or on others of them, of which every user gets its own copy."""
-
-
-MOST_COPIES = 64
-"""Ops in all copies of one such tree. A launch that computes it once takes about 1 us, and an op here 5 to 50 ns; the
-passes behind this one take 0.1 ms for each copied op."""
-
-
-def fuse_block(block: Block) -> None:
+def fuse_block(block: Block, costs: FusionCosts) -> None:
     """Replace the ops of a block by fusions of them."""
-    _sink_scalars(block)
+    _sink_scalars(block, costs)
     _sink_constants(block)
     func = block.parent_op()
     waits: dict[Operation, Sequence[Operation]] = {}
@@ -85,13 +74,13 @@ def fuse_block(block: Block) -> None:
         waits.update(put_readers_first(func, updates_of(func)).waits)
     for before, op in pairwise(with_effects(block.ops)):
         waits[op] = [*waits.get(op, ()), before]
-    clusters = Clusters(block, waits)
+    clusters = Clusters(block, waits, costs)
     clusters.grow()
     clusters.recompute_cheap_values()
     outline(clusters)
 
 
-def _sink_scalars(block: Block) -> None:
+def _sink_scalars(block: Block, costs: FusionCosts) -> None:
     """
     Give users their own copies of small trees of one-element ops on arguments, so that no group waits for them.
 
@@ -107,7 +96,8 @@ def _sink_scalars(block: Block) -> None:
             scalars.add(op)
             tree = {inner: None for owner in owners for inner in trees.get(owner, {})} | {op: None}
             users = sum(not _is_scalar(use.operation) for use in op.results[0].uses)
-            few = len(tree) <= MOST_COPIED and users * len(tree) <= MOST_COPIES
+            is_small = len(tree) <= costs.max_copied_scalar_ops
+            few = is_small and users * len(tree) <= costs.max_copies_of_scalar_ops
             if few and all(owner in trees for owner in owners):
                 trees[op] = tree
         elif any(owner in trees for owner in owners):
@@ -185,7 +175,7 @@ def outline(clusters: Clusters) -> None:
         # what is nothing but another view of its operand is not copied
         if cluster.space is None or all(VIEW.get(type(op)) is not None for op in ops):
             continue
-        loops = GroupLoops.over(cluster.space, _used(ops))
+        loops = GroupLoops.over(cluster.space, _used(ops), clusters.costs)
         assert loops is not None, f"{', '.join(op.name for op in ops)}: no loops that all have; see NORMALIZE and LOOPS"
         _outline(block, ops, loops)
 

@@ -17,9 +17,7 @@ from xdsl_rlx.dialects.mir.control import FusionLoopsAttr, FusionOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.fuse.iteration_space import AxisMap, Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION
-
-SMALL_ROW = 1 << 14
-"""Most elements that a kernel with a single row works on without being cut up."""
+from xdsl_rlx.lowering.target import LoopNestCosts
 
 
 class Reduces(StrEnum):
@@ -47,13 +45,15 @@ class Structure:
     kinds: Mapping[Operation, Reduces]
 
 
-def structure_of(space: Space, ops: Collection[Operation], row_split: int | None = None) -> Structure | None:
+def structure_of(
+    space: Space, ops: Collection[Operation], row_split: int | None, costs: LoopNestCosts
+) -> Structure | None:
     """
     The nesting of a group, or None when its reductions want different ones.
 
     `row_split` fixes the number of outer loops from outside (a matrix product computes whole rows).
     """
-    demands = _demands(space, ops)
+    demands = _demands(space, ops, costs)
     place = agree(demands.values(), row_split)
     if place is None:
         return None
@@ -61,10 +61,12 @@ def structure_of(space: Space, ops: Collection[Operation], row_split: int | None
     return Structure(max(len(space.extents) - 1, 0) if split is None else split, middle, _kinds(demands))
 
 
-def _demands(space: Space, ops: Collection[Operation]) -> dict[Operation, Demand | None]:
+def _demands(space: Space, ops: Collection[Operation], costs: LoopNestCosts) -> dict[Operation, Demand | None]:
     inside = set(ops)
     reductions = [op for op in ops if REDUCTION.get(type(op)) is not None]
-    return {op: demand_of(space, op, any(use.operation in inside for use in op.results[0].uses)) for op in reductions}
+    return {
+        op: demand_of(space, op, any(use.operation in inside for use in op.results[0].uses), costs) for op in reductions
+    }
 
 
 def _kinds(demands: Mapping[Operation, Demand | None]) -> dict[Operation, Reduces]:
@@ -93,7 +95,7 @@ class Demand(NamedTuple):
         return self.kind is Reduces.ALL and self.split is not None
 
 
-def demand_of(space: Space, op: Operation, used_inside: bool) -> Demand | None:
+def demand_of(space: Space, op: Operation, used_inside: bool, costs: LoopNestCosts) -> Demand | None:
     """The demand of a reduction whose result its group uses itself or not; None if there is no nesting for it."""
     rank = len(space.extents)
     operand, result = space.loops(op.operands[0]), space.loops(op.results[0])
@@ -103,7 +105,7 @@ def demand_of(space: Space, op: Operation, used_inside: bool) -> Demand | None:
     if len(gone) == rank:
         if not used_inside:
             return Demand(Reduces.ALL)
-        return None if prod(space.extents) > SMALL_ROW else Demand(Reduces.ROW, 0)
+        return None if prod(space.extents) > costs.max_single_row_elements else Demand(Reduces.ROW, 0)
     first, last = gone[0], gone[-1] + 1
     if last - first != len(gone):
         return None
@@ -174,28 +176,28 @@ class GroupLoops:
     structure: Structure
 
     @staticmethod
-    def over(space: Space, ops: Sequence[Operation]) -> GroupLoops | None:
+    def over(space: Space, ops: Sequence[Operation], costs: LoopNestCosts) -> GroupLoops | None:
         """Those of ops in a space that has them all, or None if there is no nesting that suits them."""
         products = [op for op in ops if PRODUCT.get(type(op)) is not None]
         rows = rows_of(products, space)
         if products and rows is None:
             return None
-        structure = structure_of(space, ops, rows and rows.split)
+        structure = structure_of(space, ops, rows and rows.split, costs)
         return structure and GroupLoops(space, structure)
 
     @staticmethod
-    def of(ops: Sequence[Operation]) -> GroupLoops:
+    def of(ops: Sequence[Operation], costs: LoopNestCosts) -> GroupLoops:
         """Those that ops can share; PassFailedException if there are none."""
         members = _members(ops)
         space = Space.of_group(members) if members else None
-        loops = space and GroupLoops.over(space, members)
+        loops = space and GroupLoops.over(space, members, costs)
         if loops is None:
             names = ", ".join(dict.fromkeys(op.name for op in ops))
             raise PassFailedException(f"the ops of a fusion ({names}) do not share one loop nest")
         return loops
 
     @staticmethod
-    def of_fusion(fusion: FusionOp, ops: Sequence[Operation]) -> GroupLoops:
+    def of_fusion(fusion: FusionOp, ops: Sequence[Operation], costs: LoopNestCosts) -> GroupLoops:
         """
         Those that were decided on for a fusion of these ops, or that these can share if nothing was.
 
@@ -203,9 +205,9 @@ class GroupLoops:
         """
         decided = fusion.loops
         if decided is None:
-            return GroupLoops.of(ops)
+            return GroupLoops.of(ops, costs)
         space = space_of_fusion(fusion, decided, ops)
-        found = space and GroupLoops.over(space, _members(ops))
+        found = space and GroupLoops.over(space, _members(ops), costs)
         if found is None or (found.structure.split, found.structure.middle) != (decided.split.data, decided.middle):
             raise PassFailedException(f"the ops of a fusion do not fit its loops {decided}")
         return found

@@ -41,6 +41,7 @@ from xdsl_rlx.lowering.fuse.first_of_largest import first_of_the_largest
 from xdsl_rlx.lowering.fuse.loop_tables import NORMALIZE
 from xdsl_rlx.lowering.fuse.thin_products import thin_product
 from xdsl_rlx.lowering.fuse.transposed_matrices import is_transposed, turned
+from xdsl_rlx.lowering.target import NormalizeCosts
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.conv import planar, plane
 from xdsl_rlx.transforms.rules.wide import is_half, rounded, widened
@@ -49,16 +50,13 @@ DequantizedProduct: TypeAlias = (
     DequantMatmulOp | DequantMatmulBackwardInputOp | DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp
 )
 
-NARROW = 4
-"""Columns of a product below which tiles would compute few lanes of their vectors."""
-
 RADICES = (4, 2, 3, 5, 7, 11, 13)
 """Factors that the loops of a Fourier transform take at a time: a length with others is decomposed."""
 
 NORMALIZE.add(WhileOp, counted)
 
 
-def _line_of_positions(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def _line_of_positions(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] | None:
     """A line, expanded: a value of several loops might be taken as one of all of these together."""
     assert isinstance(op, IotaOp)
     shape, axis = shape_of(op.result), op.axis_index
@@ -71,16 +69,10 @@ def _line_of_positions(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
 NORMALIZE.add(IotaOp, _line_of_positions)
 
 # Once derivatives are taken the carrier is dead, and need not be computed.
-NORMALIZE.add(StraightThroughOp, lambda op, b: [b.value(op.operands[0])])
-
-MOST_INTERLEAVED = 4
-"""Parts that are interleaved in vectors: LLVM shuffles them into as many registers."""
-
-LEAST_INTERLEAVED = 64
-"""Elements of a part from which on that is done: fewer are a vector or two."""
+NORMALIZE.add(StraightThroughOp, lambda op, b, _: [b.value(op.operands[0])])
 
 
-def _interleaved(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def _interleaved(op: Operation, b: MirBuilder, costs: NormalizeCosts) -> Sequence[Value] | None:
     """
     A choice by position between a few parts of one element in the last axis: one kernel computes and interleaves them.
 
@@ -88,7 +80,7 @@ def _interleaved(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
     """
     assert isinstance(op, ConcatOp)
     parts, axis, first = op.parts, op.axis_index, shape_of(op.parts[0])
-    if not 2 <= len(parts) <= MOST_INTERLEAVED or prod(first) < LEAST_INTERLEAVED:
+    if not 2 <= len(parts) <= costs.max_interleaved_parts or prod(first) < costs.min_interleaved_elements:
         return None
     if any(shape_of(part) != first for part in parts) or set(first[axis:]) != {1}:
         return None
@@ -103,7 +95,7 @@ def _interleaved(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
 NORMALIZE.add(ConcatOp, _interleaved)
 
 
-def _in_f32(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def _in_f32(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] | None:
     """Half floats are computed with in f32."""
     if not is_half(op.operands[0]):
         return None
@@ -136,17 +128,17 @@ NORMALIZE.add(TopkOp, first_of_the_largest)
 _SIGNED_IN: dict[Attribute, str] = {u8: "i32", u32: "i64"}
 
 
-def _signed_extreme(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def _signed_extreme(op: Operation, b: MirBuilder, costs: NormalizeCosts) -> Sequence[Value] | None:
     """Unsigned integers are compared as wider signed ones, whose extremes wrap to the unsigned extremes."""
     assert isinstance(op, ReduceOp)
     element = element_of(op.result)
     if element not in _SIGNED_IN:
-        return _split_runs(op, b)
+        return _split_runs(op, b, costs)
     wide = b.cast(op.operand, _SIGNED_IN[element])
     return [b.op(type(op), wide.ssa, op.axis_list, op.keep_dim is not None).cast(element)]
 
 
-def _split_runs(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def _split_runs(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] | None:
     """A reduction over separate runs of axes, one run after the other, the innermost first."""
     assert isinstance(op, ReduceOp)
     extents = shape_of(op.operand)
@@ -174,7 +166,7 @@ for _op in ReduceOp.__subclasses__():
         NORMALIZE.add(_op, _signed_extreme if _op in (ReduceMaxOp, ReduceMinOp) else _split_runs)
 
 
-def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def _float_matmul(op: Operation, b: MirBuilder, costs: NormalizeCosts) -> Sequence[Value] | None:
     """
     BLAS has f32 and f64: halves are widened (but see `is_product_of_bf16`), integers multiplied and summed without it;
     outer products are fused.
@@ -187,7 +179,7 @@ def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
         if (product := _of_many_vectors(op, b)) is not None:
             return [product]
         # in loops, tiles of one row keep what the iterations read
-        return thin_product(op, b) or _by_a_vector(op, b) if isinstance(op.parent_op(), FuncOp) else None
+        return thin_product(op, b, costs) or _by_a_vector(op, b) if isinstance(op.parent_op(), FuncOp) else None
     if isinstance(type_, IntegerType):
         lhs, rhs = b.value(op.lhs), b.value(op.rhs)
         left = b.reshape(lhs, (*lhs.shape, 1))
@@ -200,7 +192,7 @@ def _float_matmul(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
 NORMALIZE.add(MatmulOp, _float_matmul)
 
 
-def is_product_of_bf16(op: Operation) -> bool:
+def is_product_of_bf16(op: Operation, costs: NormalizeCosts) -> bool:
     """
     Whether an op is a product that dot products of bf16 compute, where there are such.
 
@@ -208,7 +200,7 @@ def is_product_of_bf16(op: Operation) -> bool:
     """
     if not isinstance(op, MatmulOp) or element_of(op.result) != bf16:
         return False
-    return shape_of(op.lhs)[-1] > 1 and shape_of(op.result)[-1] >= NARROW
+    return shape_of(op.lhs)[-1] > 1 and shape_of(op.result)[-1] >= costs.min_matmul_columns
 
 
 def _of_many_vectors(op: MatmulOp, b: MirBuilder) -> Value | None:
@@ -266,7 +258,7 @@ def _rows(b: MirBuilder, x: Value) -> Value:
     return b.reshape(x, (*x.shape[:2], prod(x.shape[2:])))
 
 
-def _conv(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def _conv(op: Operation, b: MirBuilder, costs: NormalizeCosts) -> Sequence[Value] | None:
     """Two dimensions, and a matrix product where a window is one element."""
     assert isinstance(op, ConvOp)
     at, kernel = op.windows, shape_of(op.w)[2:]
@@ -274,17 +266,17 @@ def _conv(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
         w = b.value(op.w)
         return [b.reshape(b.reshape(w, w.shape[:2]) @ _rows(b, b.value(op.x)), shape_of(op.result))]
     if len(kernel) == 2:
-        return _in_f32(op, b)
+        return _in_f32(op, b, costs)
     x, w = widened(b, op.x), widened(b, op.w)
     y = b.conv(plane(b, x), plane(b, w), *planar(at))
     return [rounded(b, b.reshape(y, shape_of(op.result)), op.result)]
 
 
-def _conv_backward_input(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def _conv_backward_input(op: Operation, b: MirBuilder, costs: NormalizeCosts) -> Sequence[Value] | None:
     assert isinstance(op, Conv2dBackwardInputOp)
     if not _is_pointwise(op.windows, shape_of(op.w)[2:]):
-        wide = _in_f32(op, b)
-        return [by_phases(op, b)] if wide is None and has_few_phases(op) else wide
+        wide = _in_f32(op, b, costs)
+        return [by_phases(op, b)] if wide is None and has_few_phases(op, costs.max_conv_phases) else wide
     w = b.value(op.w)
     return [b.reshape(b.reshape(w, w.shape[:2]).T @ _rows(b, b.value(op.dy)), shape_of(op.result))]
 
@@ -293,13 +285,13 @@ NORMALIZE.add(ConvOp, _conv)
 NORMALIZE.add(Conv2dBackwardInputOp, _conv_backward_input)
 
 
-def _in_blocks(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def _in_blocks(op: Operation, b: MirBuilder, costs: NormalizeCosts) -> Sequence[Value] | None:
     """The definition, where gguf blocks go on from one row to the next: there are no panels of whole blocks."""
     assert isinstance(op, DequantizedProduct)
     kind = op.scheme.scheme
     if kind.is_gguf and op.matrix[0] % kind.block != 0:
         return DECOMPOSE.lookup(op)(op, b)
-    return _in_f32(op, b)
+    return _in_f32(op, b, costs)
 
 
 for _op in get_args(DequantizedProduct):
@@ -314,7 +306,7 @@ def is_smooth(n: int) -> bool:
     return n == 1
 
 
-def _if_rough(op: Operation, b: MirBuilder) -> Sequence[Value] | None:
+def _if_rough(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] | None:
     """The definition of a transform whose length has other factors."""
     assert isinstance(op, FftOp | RfftOp | IrfftOp)
     if isinstance(op, RfftOp):

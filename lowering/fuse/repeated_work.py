@@ -17,37 +17,26 @@ from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PRODUCT, REDUCTION
 from xdsl_rlx.lowering.fuse.nesting import demand_of
+from xdsl_rlx.lowering.target import FusionCosts
 from xdsl_rlx.transforms.driver import is_constant
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
 from xdsl_rlx.transforms.scalar_cost import DEAR as FUNCTION
 from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
-LAUNCH = 48_000
-"""Additions of elements, in vectors, in the time of a launch: 1 us. A larger value keeps more in one kernel.
-benchmarks/breadth.py: "logs by outer"."""
 
-SINGLE_LAUNCH = 4_000
-"""Additions of single elements in the time of a launch."""
-
-SINGLE = 128
-"""How many times as long an addition of a single element takes as one in a vector, with what waits for it."""
-
-LOAD = 2
-"""What a load of an element that is in the first cache costs, in additions."""
-
-
-def _is_complete_after_all_rows(op: Operation) -> bool:
+def _is_complete_after_all_rows(op: Operation, costs: FusionCosts) -> bool:
     """Whether an op is a reduction whose result no kernel reads that computes it, such as a sum over rows."""
     if REDUCTION.get(type(op)) is None:
         return False
     space = Space.of(op)
-    return space is not None and demand_of(space, op, used_inside=True) is None
+    return space is not None and demand_of(space, op, True, costs) is None
 
 
 class RepeatedWork:
     """The cost of the values of a block by element, including that of the elementwise ops that they are made of."""
 
-    def __init__(self, ops: Iterable[Operation]):
+    def __init__(self, ops: Iterable[Operation], costs: FusionCosts):
+        self.costs = costs
         self._costs: dict[Operation, int | None] = {}
         self._behind: dict[Operation, int] = {}
         """The same where the reductions and products before are in other kernels."""
@@ -70,7 +59,7 @@ class RepeatedWork:
         it might have to be read from memory.
         """
         kind = type(op)
-        if is_constant(op) or _is_complete_after_all_rows(op):
+        if is_constant(op) or _is_complete_after_all_rows(op, self.costs):
             return 0
         if SCALAR.get(kind) is None:
             # what comes from another kernel costs nothing here
@@ -104,11 +93,12 @@ class RepeatedWork:
         if not cost:
             return False
         axes = space.maps.get(value)
-        count, size = prod(space.extents), prod(shape_of(value))
+        count, size, costs = prod(space.extents), prod(shape_of(value)), self.costs
         if axes is None or count < 2 * size:
             return False
         if len(space.extents) - 1 in axes:
-            return (cost - LOAD) * count - (cost + LOAD) * size > LAUNCH
+            load = costs.load_additions
+            return (cost - load) * count - (cost + load) * size > costs.launch_additions
         # functions of rows take their time beside the rows: a loop over elements is in vectors, or is unrolled
-        is_seen = cost >= FUNCTION and cost * size * SINGLE > count
-        return is_seen and cost * size > SINGLE_LAUNCH
+        is_seen = cost >= FUNCTION and cost * size * costs.scalar_slowdown > count
+        return is_seen and cost * size > costs.launch_scalar_additions

@@ -16,26 +16,21 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.fuse.transposed_matrices import is_transposed, turned
-
-THIN = range(2, 5)
-"""Extents of the thin dimension. A kernel reads as many columns, or keeps as many sums, per element: with more of them,
-tiles of a matmul do so from registers. benchmarks/breadth.py: "2000x3x2000"."""
-
-WIDE = 64
-"""Least extent of the two other dimensions: a few vectors. Smaller matrices fit into registers as tiles."""
+from xdsl_rlx.lowering.target import NormalizeCosts
 
 
-def thin_product(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
-    """The matmul as loops, if one of its dimensions is 2 to 4; None otherwise."""
+def thin_product(op: MatmulOp, b: MirBuilder, costs: NormalizeCosts) -> Sequence[Value] | None:
+    """The matmul as loops, if one of its dimensions is thin; None otherwise."""
     lhs, rhs = b.value(op.lhs), b.value(op.rhs)
     (*_, m, n), k = shape_of(op.result), shape_of(op.lhs)[-1]
-    if k in THIN and min(m, n) >= WIDE and prod(lhs.shape[:-2]) == prod(rhs.shape[:-2]):
+    thin, least = range(2, costs.max_thin_extent + 1), costs.min_thin_matmul_extent
+    if k in thin and min(m, n) >= least and prod(lhs.shape[:-2]) == prod(rhs.shape[:-2]):
         return [_few_terms(lhs, rhs, b)]
-    if len(lhs.shape) != 2 or len(rhs.shape) != 2 or k < WIDE:
+    if len(lhs.shape) != 2 or len(rhs.shape) != 2 or k < least:
         return None
-    if n in THIN and m >= WIDE and _is_computed(lhs):
+    if n in thin and m >= least and _is_computed(lhs):
         return [_few_sums(turned(b, rhs), lhs, b, by_rows=True)]
-    if m in THIN and n >= WIDE and _is_computed(rhs):
+    if m in thin and n >= least and _is_computed(rhs):
         return [_few_sums(lhs, turned(b, rhs), b, by_rows=False)]
     return None
 

@@ -14,22 +14,7 @@ from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION, Reduction
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
-
-BLOCK = 128
-"""Steps of a reduction, one after the other, after which the result goes into a total of more digits."""
-
-LANES = 16
-"""Results that a vectorised loop carries side by side at least: four vectors of 16 bytes, the smallest there are."""
-
-UNROLLED = 64
-"""Iterations of a vectorised loop at a time at most: four of the largest vectors, of single precision."""
-
-
-TURNS = 8
-"""Rows that take turns in adding to copies of a few columns: each would wait for what the one before it has stored."""
-
-FEW_COLUMNS = 64
-"""Columns up to which they do. The additions to more of them are under way at once."""
+from xdsl_rlx.lowering.target import ReductionCosts
 
 
 @dataclass(frozen=True)
@@ -37,9 +22,9 @@ class Accumulator:
     """
     A reduction that is complete only after the last row: where its (partial) results go.
 
-    If it is long, the columns of at most BLOCK rows are summed by themselves, in `block` or in a buffer of the kernel's
-    `own` of that shape, and then added to the totals, of type `wide`. Where one piece has all rows, these are in a
-    buffer of the kernel's own too, of the shape `own_totals`, until they are complete.
+    If it is long, the columns of at most `sum_steps` rows are summed by themselves, in `block` or in a buffer of the
+    kernel's `own` of that shape, and then added to the totals, of type `wide`. Where one piece has all rows, these are
+    in a buffer of the kernel's own too, of the shape `own_totals`, until they are complete.
     """
 
     op: Operation
@@ -93,9 +78,9 @@ def wide_type(op: Operation) -> Attribute:
     return f64 if REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat) else element
 
 
-def most_steps(sizes: Sequence[int]) -> int:
+def most_steps(sizes: Sequence[int], costs: ReductionCosts) -> int:
     """Elements that one narrow sum may have in a nest of loops of these sizes, of which the innermost is vectorised."""
-    return BLOCK * max(1, min(LANES, sizes[-1] if sizes else 1))
+    return costs.sum_steps * max(1, min(costs.sum_lanes, sizes[-1] if sizes else 1))
 
 
 def fill_kernel(acc: Accumulator) -> Launch:

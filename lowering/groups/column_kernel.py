@@ -13,9 +13,9 @@ from xdsl_rlx.dialects.lir import PrefetchOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.fuse.nesting import Reduces
-from xdsl_rlx.lowering.groups.accumulators import BLOCK, LANES, Accumulator, most_steps
+from xdsl_rlx.lowering.groups.accumulators import Accumulator, most_steps
 from xdsl_rlx.lowering.groups.group import ROW, UNIT, Group
-from xdsl_rlx.lowering.groups.group_kernel import FAR, Frame, GroupKernel, Range
+from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.groups.transposed_tiles import TransposedTiles
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
@@ -24,46 +24,10 @@ from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 NOTHING: Mapping[SSAValue, Scalar] = {}
 
-FEW = 4
-"""Steps that vectors of every n-th element are read in: shuffles of more registers cost more than they save."""
 
-LINE = 64
-"""Bytes of a cache line."""
-
-STRIP = 16
-"""Columns that are computed for all rows before the next ones, where a value is read across: a line of them is
-written at a time. benchmarks/breadth.py: "layouts: transpose"."""
-
-AHEAD = 8192
-"""
-Bytes ahead of a row at which the row to prefetch begins: two pages, which a processor does not prefetch across.
-`benchmarks/functions_beside_peers.py --only glu` set it.
-"""
-
-PREFETCHED_ROWS = range(512, 2049)
-"""
-Bytes of the rows that are prefetched. Processors find the next lines of longer rows themselves; of shorter ones the
-gaps as well.
-"""
-
-LEAST_ROWS = 16
-"""Rows of a transposed tile at least: a vector of them is read at a time. benchmarks/breadth.py: "layouts"."""
-
-ROWS_AT_ONCE = 4
-"""Rows that a sum over columns adds up before it loads and stores its total: more read from more places at once.
-benchmarks/breadth.py: "sum of 64x127x65 axis 1"."""
-
-MOST_COST = 4
-"""What an element of such a sum may cost, in additions: with more, memory does not set the time, and each
-row at once has a copy of its code. benchmarks/breadth.py: the cold time of "16 branches"."""
-
-MOST_READS = 4
-"""Values that such a sum reads of each row: of more, the rows at once are more places than a processor prefetches."""
-
-
-def _at_once(rows: Range) -> int:
+def _at_once(rows: Range, most: int) -> int:
     """How many rows a sum over columns adds up at a time: all of a few."""
-    return rows.size if rows.exact and rows.size < 2 * ROWS_AT_ONCE else min(rows.size, ROWS_AT_ONCE)
+    return rows.size if rows.exact and rows.size < 2 * most else min(rows.size, most)
 
 
 class ColumnKernel(GroupKernel):
@@ -124,15 +88,19 @@ class ColumnKernel(GroupKernel):
 
     def _prefetch(self, nest: Nest, buffer: SSAValue, row: Sequence[SSAValue]) -> None:
         """Prefetch a later row of a buffer, if it has gaps between rows that are long enough."""
-        type_ = cast("AnyMemRef", buffer.type)
+        type_, costs = cast("AnyMemRef", buffer.type), self.group.costs
         (*_, rows, columns), (*_, pitch, step) = type_.get_shape(), strides_of(type_)
         each = element_bytes(type_.element_type)
-        if pitch <= columns or step != 1 or columns * each not in PREFETCHED_ROWS or rows * pitch * each < FAR:
+        if pitch <= columns or step != 1 or rows * pitch * each < costs.l2_bytes:
+            return
+        if not costs.min_prefetched_row_bytes <= columns * each <= costs.max_prefetched_row_bytes:
             return
         s, index = nest.scalars, self.kernel.index
         *front, number = row
-        later = s.minimum(s.of(number) + -(-AHEAD // (pitch * each)), s.of(index(rows - 1))).value
-        for column in range(0, columns, LINE // each):
+        later = s.minimum(
+            s.of(number) + -(-costs.prefetch_distance_bytes // (pitch * each)), s.of(index(rows - 1))
+        ).value
+        for column in range(0, columns, costs.line_bytes // each):
             nest.builder.insert(PrefetchOp(buffer, [*front, later, index(column)]))
 
     @cached_property
@@ -157,7 +125,7 @@ class ColumnKernel(GroupKernel):
         self._each_column(nest, at, self._sums, self.clear_column)
         sequential = self.ranges(group.outer if group.structure.middle is None else group.middle)
         if self._long:
-            ends = self.in_blocks(nest, sequential, BLOCK, at, carried, self._rows)
+            ends = self.in_blocks(nest, sequential, group.costs.sum_steps, at, carried, self._rows)
         else:
             ends = self._rows(nest, at, sequential, carried)
         self._each_column(nest, at, self._kept, self.finish_column)
@@ -198,7 +166,7 @@ class ColumnKernel(GroupKernel):
         elif (along := self._read_across(both)) is not None:
             ends = self._in_strips(nest, both, along, at, carried)
         elif any(self.accumulators[op].long for op in self._totals):
-            ends = self.in_blocks(nest, both, most_steps([r.size for r in both]), at, carried, sums)
+            ends = self.in_blocks(nest, both, most_steps([r.size for r in both], self.group.costs), at, carried, sums)
         else:
             ends = self.over(nest, both, at, carried, self._element)
         self._each_column(nest, at, self._long, self.flush_column)
@@ -208,16 +176,19 @@ class ColumnKernel(GroupKernel):
         """Whether this is nothing but sums over columns, of a few values, with rows and columns enough."""
         if self._totals or self.stored or self.products or not self._sums or not rows:
             return False
-        inner, group = self.ranges(self.group.inner), self.group
-        if not inner or inner[-1].size < LANES or _at_once(rows[-1]) == 1 or len(group.reads) > MOST_READS:
+        inner, group, costs = self.ranges(self.group.inner), self.group, self.group.costs
+        if not inner or inner[-1].size < costs.sum_lanes or _at_once(rows[-1], costs.column_sum_rows) == 1:
             return False
-        return sum(scalar_cost(op) for op in group.ops if SCALAR.get(type(op)) is not None) <= MOST_COST
+        if len(group.reads) > costs.max_column_sum_reads:
+            return False
+        additions = sum(scalar_cost(op) for op in group.ops if SCALAR.get(type(op)) is not None)
+        return additions <= costs.max_column_sum_additions
 
     def _in_groups_of_rows(self, nest: Nest, at: Mapping[int, SSAValue], rows: Sequence[Range]) -> Sequence[SSAValue]:
         """Sums over columns, to which some rows at a time are added, and then those that are left."""
         *outer, last = rows
         columns = self.ranges(self.group.inner)
-        count = _at_once(last)
+        count = _at_once(last, self.group.costs.column_sum_rows)
 
         def groups(inner: Nest, known: Mapping[int, SSAValue], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             s = inner.scalars
@@ -257,12 +228,12 @@ class ColumnKernel(GroupKernel):
 
     def _read_across(self, ranges: Sequence[Range]) -> Range | None:
         """The loop over neighbours of a value that the columns are far apart in, if any order of the loops will do."""
-        group = self.group
-        if group.structure.kinds or self.products or not ranges or ranges[-1].size < 2 * STRIP:
+        group, costs = self.group, self.group.costs
+        if group.structure.kinds or self.products or not ranges or ranges[-1].size < 2 * costs.strip_columns:
             return None
         columns = ranges[-1].loop
         for one in ranges[:-1]:
-            if one.size >= LEAST_ROWS and any(self._across(columns, one.loop)):
+            if one.size >= costs.min_strip_rows and any(self._across(columns, one.loop)):
                 return one
         return None
 
@@ -281,9 +252,10 @@ class ColumnKernel(GroupKernel):
         """
         *others, columns = (one for one in ranges if one is not along)
         widest = max(element_bytes(buffer.element) for buffer in self.group.writes.values())
-        strip = min(STRIP, LINE // widest)
+        costs = self.group.costs
+        strip = min(costs.strip_columns, costs.line_bytes // widest)
         across = {value: self.group.reads[value] for value in self._across(columns.loop, along.loop)}
-        tiles = TransposedTiles(self.kernel, strip, across)
+        tiles = TransposedTiles(self.kernel, strip, across, costs)
         for value, argument in across.items():
             buffer, dims = self.access[value]
             tiles.add(value, buffer, argument, lambda n, i, dims=dims: self.indices(self._frame(n, i), dims))
@@ -320,11 +292,11 @@ class ColumnKernel(GroupKernel):
         Written out, they read or write every n-th element of several lines at once, which compilers do in vectors.
         """
         group = self.group
-        if group.structure.kinds or self.products or not ranges or ranges[-1].size < LANES:
+        if group.structure.kinds or self.products or not ranges or ranges[-1].size < group.costs.sum_lanes:
             return list(ranges)
 
         def is_over_neighbours(one: Range) -> bool:
-            if one.size > FEW or one.loop == self.cut:
+            if one.size > group.costs.max_gathered_steps or one.loop == self.cut:
                 return False
             read = ((group.space.maps.get(value, ()), buffer.layout.strides) for value, buffer in group.reads.items())
             return any(one.loop in axes and strides[axes.index(one.loop)] == 1 for axes, strides in read)

@@ -15,6 +15,7 @@ from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT
 from xdsl_rlx.lowering.fuse.nesting import GroupLoops, Reduces, Structure
 from xdsl_rlx.lowering.groups.merging import Merging
+from xdsl_rlx.lowering.target import GroupCosts
 from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 ROW, UNIT, BATCH, LANE = -1, -2, -3, -4
@@ -22,18 +23,6 @@ ROW, UNIT, BATCH, LANE = -1, -2, -3, -4
 Indices beside those of loops: the number of the row over all outer loops, a constant 0, the number of the matrix, the
 number of the row in its block.
 """
-
-RECOMPUTE_AT_MOST = 6
-"""What a later pass over a row spends, in additions, on what its own pass does for a value, rather than reading it."""
-
-RECOMPUTE_IN_ALL = 24
-"""The same with what the value is made of in passes before its own."""
-
-ENOUGH = 16
-"""Iterations from which on a loop is cut into pieces, rather than one inside of it: lines of memory stay whole."""
-
-MOST_SCRATCH = 1 << 16
-"""Bytes that one value may take on the stack for a whole row."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +40,7 @@ class Group:
     factors: Mapping[SSAValue, Buffer]
     space: Space
     structure: Structure
+    costs: GroupCosts
 
     @staticmethod
     def of(
@@ -59,18 +49,19 @@ class Group:
         writes: Mapping[SSAValue, Buffer],
         factors: Mapping[SSAValue, Buffer],
         loops: GroupLoops,
+        costs: GroupCosts,
     ) -> Group:
         """The group, of which neighbouring loops are taken as one where every value and every buffer allows it."""
         space, structure = loops.space, loops.structure
         if any(PRODUCT.get(type(op)) is not None for op in ops):
-            return Group(ops, reads, writes, factors, space, structure)
+            return Group(ops, reads, writes, factors, space, structure, costs)
         merging = Merging.of(space, structure, {**reads, **writes})
         reads = {value: merging.buffer(buffer, space.maps.get(value)) for value, buffer in reads.items()}
         writes = {value: merging.buffer(buffer, space.maps.get(value)) for value, buffer in writes.items()}
         space, structure = merging.space(space), merging.structure(structure)
         if not structure.kinds and _is_by_lines(space, reads, writes):
-            structure = replace(structure, split=_first_of_many(space.extents))
-        return Group(ops, reads, writes, factors, space, structure)
+            structure = replace(structure, split=_first_of_many(space.extents, costs.min_cut_iterations))
+        return Group(ops, reads, writes, factors, space, structure, costs)
 
     @property
     def outer(self) -> tuple[int, ...]:
@@ -175,18 +166,19 @@ class Group:
         """Values within a row that later passes read back from scratch instead of computing them again."""
         if (
             not any(kind is Reduces.ROW for kind in self.structure.kinds.values())
-            or self.scratch_row_bytes > MOST_SCRATCH
+            or self.scratch_row_bytes > self.costs.max_row_scratch_bytes
         ):
             return frozenset()
         cost: dict[SSAValue, int] = {}
         total: dict[SSAValue, int] = {}
         saved: set[SSAValue] = set()
+        most, most_in_all = self.costs.row_recompute_additions, self.costs.row_recompute_total_additions
         for op in self.ops:
             if op in self.products:
                 continue
             operands = [operand for operand in dict.fromkeys(op.operands) if self.is_inner(operand)]
             for operand in operands:
-                dear = cost.get(operand, 0) > RECOMPUTE_AT_MOST or total.get(operand, 0) > RECOMPUTE_IN_ALL
+                dear = cost.get(operand, 0) > most or total.get(operand, 0) > most_in_all
                 if self.level(operand) < self.pass_of(op) and (operand in self.writes or dear):
                     saved.add(operand)
             for result in op.results:
@@ -221,9 +213,9 @@ class Group:
         return 8 * self.count(self.inner)
 
 
-def _first_of_many(extents: Sequence[int]) -> int:
+def _first_of_many(extents: Sequence[int], enough: int) -> int:
     """The first loop of iterations enough to be cut into pieces, or the last loop."""
-    many = [loop for loop, extent in enumerate(extents) if extent >= ENOUGH]
+    many = [loop for loop, extent in enumerate(extents) if extent >= enough]
     return many[0] if many else max(len(extents) - 1, 0)
 
 

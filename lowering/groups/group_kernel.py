@@ -17,15 +17,12 @@ from xdsl_rlx.dialects.mir.core import PositionDependent
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.buffers import Launch
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
-from xdsl_rlx.lowering.groups.accumulators import UNROLLED, Accumulator, narrow_identity
+from xdsl_rlx.lowering.groups.accumulators import Accumulator, narrow_identity
 from xdsl_rlx.lowering.groups.group import ROW, UNIT, Group
 from xdsl_rlx.lowering.groups.group_arguments import GroupArguments
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
-
-FAR = 1 << 20
-"""Bytes that the second cache does not hold."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +222,8 @@ class GroupKernel(abc.ABC):
                 lambda inner, i, v: self.in_blocks(inner, rest, most, {**known, first.loop: i}, v, body),
                 first.name,
             )
-        whole = _whole_blocks(first.size, most // below) if first.exact else None
+        unrolled = self.group.costs.unrolled_iterations
+        whole = _whole_blocks(first.size, most // below, unrolled) if first.exact else None
         step = whole or most // below
 
         def part(inner: Nest, bounds: tuple[SSAValue, SSAValue], v: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
@@ -317,13 +315,13 @@ class GroupKernel(abc.ABC):
         frame.nest.store(frame.nest.scalars.of(self.combine(frame.nest, op, before.value, x)), target, indices)
 
 
-def _whole_blocks(size: int, most: int) -> int | None:
+def _whole_blocks(size: int, most: int, unrolled: int) -> int | None:
     """
     Into blocks of how many iterations, not much fewer than `most`, a loop is cut without a rest, if into any.
 
     They are whole vectors, so that code for single elements behind them is neither compiled nor run.
     """
-    return next((n for n in range(most - most % UNROLLED, most // 2, -UNROLLED) if size % n == 0), None)
+    return next((n for n in range(most - most % unrolled, most // 2, -unrolled) if size % n == 0), None)
 
 
 def constant_scalar(op: Operation) -> float | int:

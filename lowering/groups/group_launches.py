@@ -14,10 +14,6 @@ from xdsl_rlx.lowering.buffers import Buffer, Launch
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION
 from xdsl_rlx.lowering.fuse.nesting import Reduces
 from xdsl_rlx.lowering.groups.accumulators import (
-    BLOCK,
-    FEW_COLUMNS,
-    TURNS,
-    UNROLLED,
     Accumulator,
     combine_kernel,
     fill_kernel,
@@ -32,47 +28,26 @@ from xdsl_rlx.lowering.groups.row_kernel import RowKernel
 from xdsl_rlx.lowering.groups.short_row_kernel import Across, ShortRowKernel, across_rows
 from xdsl_rlx.lowering.lir_mark_unrolled import leaves_short_loops
 from xdsl_rlx.lowering.nests.work import Buffers
+from xdsl_rlx.lowering.target import GroupCosts, LaunchCosts
 from xdsl_rlx.lowering.updates import is_updated
 
-PARALLEL_FROM = 20_000
-"""Scalar operations of a kernel from which on it is cut into pieces."""
 
-MULTIPLICATIONS = 8
-"""Multiplications of a product, of which the factors stay in cache, in the time of one scalar operation."""
-
-MULTIPLICATIONS_OF_A_ROW = 2
-"""The same of one row, for which the right factor is read from a farther cache."""
-
-TALL = 512
-"""Rows of a piece at least, where pieces are rows of which the columns are summed."""
-
-OWN = 1 << 13
-"""Bytes of a buffer up to which a kernel has it to itself: where neighbours lie side by side, threads that write to
-them again and again wait for each other, even if each line is written by one only. Not so few that the loop over them
-may be written out: LLVM then keeps them in registers, one by one."""
-
-LINE = 16
-"""Columns, and short rows, that pieces begin at multiples of: 64 bytes of f32."""
-
-PIECES_PER_THREAD = 4
-"""Pieces of a kernel without reductions: more than threads, so that a thread that is held up does not hold up all."""
-
-
-def pieces_of(threads: int, extent: int, work: int, most: int) -> int:
+def pieces_of(threads: int, extent: int, work: int, most: int, costs: LaunchCosts) -> int:
     """Into how many pieces, as many for each thread and at most `most`, a launch of so much work in all is cut."""
-    if threads == 1 or extent < 2 or work < PARALLEL_FROM:
+    if threads == 1 or extent < 2 or work < costs.parallel_ops:
         return 1
-    pieces = min(extent, most, max(1, 2 * work // PARALLEL_FROM))
+    pieces = min(extent, most, max(1, 2 * work // costs.parallel_ops))
     return pieces - pieces % threads if pieces > threads else pieces
 
 
-def _whole_lines(chunk: int) -> int:
-    return -(-chunk // LINE) * LINE
+def _fits_kernel(shape: Sequence[int], element: Attribute, costs: GroupCosts) -> bool:
+    """
+    Whether a kernel has a buffer of columns to itself.
 
-
-def _fits_kernel(shape: Sequence[int], element: Attribute) -> bool:
-    """Whether a kernel has a buffer of columns to itself."""
-    return bool(shape) and shape[-1] > UNROLLED and prod(shape) * element_bytes(element) <= OWN
+    Not so few that the loop over them may be unrolled: LLVM then keeps them in registers, one by one.
+    """
+    is_long = bool(shape) and shape[-1] > costs.unrolled_iterations
+    return is_long and prod(shape) * element_bytes(element) <= costs.private_sums_bytes
 
 
 def group_launches(group: Group, buffers: Buffers) -> list[Launch]:
@@ -85,6 +60,7 @@ class _GroupLaunches:
         self.group = group
         self.buffers = buffers
         self.threads = buffers.threads
+        self.costs = group.costs
 
     def all(self) -> list[Launch]:
         group = self.group
@@ -111,10 +87,10 @@ class _GroupLaunches:
         ):
             return False
         rows, columns = group.count(group.outer), group.count(group.inner)
-        if rows > BLOCK and columns <= FEW_COLUMNS:
+        if rows > self.costs.sum_steps and columns <= self.costs.max_copied_columns:
             # they take turns; and the loop over few columns is one over vectors where their number is known
             return True
-        return self.threads > 1 and rows >= TALL * self.threads and columns <= rows // 4
+        return self.threads > 1 and rows >= self.costs.min_tall_chunk_rows * self.threads and columns <= rows // 4
 
     def _is_one_row(self, products: Sequence[Product]) -> bool:
         """Whether all is about the columns of products of one row, so that it can be cut into pieces there."""
@@ -133,36 +109,41 @@ class _GroupLaunches:
             return False
         rows, columns = products[0].home.shape
         lies_across = products[0].lhs.strides[-1] != 1
-        even = columns % (self.threads * LINE) == 0
+        even = columns % (self.threads * self.costs.line_columns) == 0
         return lies_across and even and 1 < rows < columns and len(group.inner) == 1
+
+    def _whole_lines(self, chunk: int) -> int:
+        line = self.costs.line_columns
+        return -(-chunk // line) * line
 
     def _pieces(self, extent: int, most: int) -> int:
         """Into how many pieces a launch of this group is cut."""
         group = self.group
         factors = {x for op in group.products for x in PRODUCT.lookup(op)(op)}
         work = prod(group.space.extents) * (len(group.ops) + len(group.reads.keys() - factors))
-        shared = MULTIPLICATIONS if group.outer else MULTIPLICATIONS_OF_A_ROW
+        costs = self.costs
+        shared = costs.multiplications_per_op if group.outer else costs.row_multiplications_per_op
         for op in group.products:
             depth = group.factors[PRODUCT.lookup(op)(op)[0]].layout.shape[-1]
             work += prod(group.space.extents) * depth // shared
-        return pieces_of(self.threads, extent, work, most)
+        return pieces_of(self.threads, extent, work, most, costs)
 
     def _row_launches(self, products: Sequence[Product]) -> list[Launch]:
         group = self.group
         batched = any(product.batched for product in products)
         extent = products[0].home.shape[0] if batched else group.count(group.outer)
         accumulating = [op for op, kind in group.structure.kinds.items() if kind is not Reduces.ROW]
-        most = self.threads * (1 if accumulating or group.products else PIECES_PER_THREAD)
+        most = self.threads * (1 if accumulating or group.products else self.costs.chunks_per_thread)
         pieces = self._pieces(extent, most)
         chunk = max(1, -(-extent // pieces))
         across = Across.NO if batched else across_rows(group)
         if across is not Across.NO and pieces > 1:
-            chunk = _whole_lines(chunk)
+            chunk = self._whole_lines(chunk)
         rows = chunk * (group.count(group.outer) // extent if extent else 1)
-        accumulators = self._accumulators(accumulating, -(-extent // chunk), rows > BLOCK)
+        accumulators = self._accumulators(accumulating, -(-extent // chunk), rows > self.costs.sum_steps)
         kind = ShortRowKernel if across is Across.YES else RowKernel
         found = self._with_combines(kind(group, chunk, accumulators, products), extent, accumulators)
-        if across is Across.UNLESS_UNROLLED and leaves_short_loops(found[0].kernel):
+        if across is Across.UNLESS_UNROLLED and leaves_short_loops(found[0].kernel, self.costs):
             return self._with_combines(ShortRowKernel(group, chunk, accumulators, products), extent, accumulators)
         return found
 
@@ -179,19 +160,19 @@ class _GroupLaunches:
         cut = group.inner[0]
         if front and group.space.extents[front[0]] >= self.threads:
             cut = front[0]
-        elif not kinds and group.outer and group.space.extents[cut] < LINE * self.threads:
+        elif not kinds and group.outer and group.space.extents[cut] < self.costs.line_columns * self.threads:
             cut = group.outer[0]
         extent = group.space.extents[cut]
         totals = [op for op, kind in kinds.items() if kind is Reduces.ALL]
-        pieces = self._pieces(extent, self.threads * (1 if kinds or products else PIECES_PER_THREAD))
+        pieces = self._pieces(extent, self.threads * (1 if kinds or products else self.costs.chunks_per_thread))
         chunk = max(1, -(-extent // pieces))
-        if chunk > LINE and pieces > 1:
-            chunk = _whole_lines(chunk)
+        if chunk > self.costs.line_columns and pieces > 1:
+            chunk = self._whole_lines(chunk)
         sizes = [chunk if loop == cut else n for loop, n in enumerate(group.space.extents)]
-        accumulators = self._accumulators(totals, -(-extent // chunk), prod(sizes) > most_steps(sizes))
+        accumulators = self._accumulators(totals, -(-extent // chunk), prod(sizes) > most_steps(sizes, self.costs))
         columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]
         rows = group.outer if group.structure.middle is None else group.middle
-        accumulators += self._accumulators(columns, 1, group.count(rows) > BLOCK, {cut: chunk})
+        accumulators += self._accumulators(columns, 1, group.count(rows) > self.costs.sum_steps, {cut: chunk})
         return self._with_combines(ColumnKernel(group, chunk, accumulators, cut, products), extent, accumulators)
 
     def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
@@ -207,7 +188,7 @@ class _GroupLaunches:
 
         `cut`: pieces have columns of their own, of which these loops have as many in one.
         """
-        group = self.group
+        group, costs = self.group, self.costs
         found: list[Accumulator] = []
         for op in ops:
             (result,) = op.results
@@ -217,21 +198,21 @@ class _GroupLaunches:
             target = group.writes[result]
             element = compute_type(target.element)
             is_column = group.structure.kinds[op] is Reduces.COLUMN
-            few = is_column and cut is None and 1 <= prod(mine) <= FEW_COLUMNS
+            few = is_column and cut is None and 1 <= prod(mine) <= costs.max_copied_columns
             long = many and (few or (REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat)))
             wide = wide_type(op) if long else element
             partial = block = own = own_totals = None
-            if cut is not None and wide != target.element and _fits_kernel(mine, wide):
+            if cut is not None and wide != target.element and _fits_kernel(mine, wide, costs):
                 own_totals = mine
             elif pieces > 1 or (wide != target.element and shape):
                 partial = self.buffers.room((pieces, *shape), wide, result)
             if long and is_column:
-                if few or _fits_kernel(mine, element):
+                if few or _fits_kernel(mine, element, costs):
                     own = mine
                 else:
                     lead = () if partial is None else (pieces,)
                     block = self.buffers.room((*lead, *shape), element, result)
-            turns = TURNS if few and own is not None else 1
+            turns = costs.column_copies if few and own is not None else 1
             found.append(Accumulator(op, shape, target, partial, block, own, own_totals, long, turns))
         return found
 

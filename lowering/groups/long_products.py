@@ -15,18 +15,7 @@ from xdsl_rlx.dialects.mir.shape import NarrowOp, ReshapeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
-
-LENGTH = 512
-"""Lines of a part at least."""
-
-LONG = 8
-"""Times that the inner dimension is as long as the smaller of the others at least, so that adding up costs little."""
-
-LARGE = 1 << 22
-"""Multiplications from which on it pays."""
-
-MOST = 1 << 18
-"""Elements of the result at most: each thread has as many in its own cache."""
+from xdsl_rlx.lowering.target import LaunchCosts
 
 Lower: TypeAlias = Callable[[Sequence[Operation], Mapping[SSAValue, Buffer], Mapping[SSAValue, Buffer], str], None]
 """Lowers a group of ops, of what it reads and writes, with words for its name."""
@@ -44,7 +33,9 @@ class LongProduct:
     parts: int
 
     @staticmethod
-    def of(ops: Sequence[Operation], reads: Mapping[SSAValue, Buffer], threads: int) -> LongProduct | None:
+    def of(
+        ops: Sequence[Operation], reads: Mapping[SSAValue, Buffer], threads: int, costs: LaunchCosts
+    ) -> LongProduct | None:
         """
         The product of a group, if it is better cut up.
 
@@ -55,9 +46,11 @@ class LongProduct:
             return None
         (op,) = products
         (rows, length), columns = shape_of(op.lhs), shape_of(op.rhs)[1]
-        if length % threads or length < threads * LENGTH or length < LONG * min(rows, columns):
+        if length % threads or length < threads * costs.min_part_terms:
             return None
-        if rows * columns * length < LARGE or rows * columns > MOST or rows == 1:
+        if length < costs.min_terms_per_extent * min(rows, columns) or rows == 1:
+            return None
+        if rows * columns * length < costs.min_split_multiplications or rows * columns > costs.max_split_elements:
             return None
         if op.lhs not in reads or op.rhs not in reads or reads[op.lhs].layout.strides[1] == 1:
             return None

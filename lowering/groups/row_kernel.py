@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
 from xdsl_rlx.lowering.fuse.nesting import Reduces, rows_of
-from xdsl_rlx.lowering.groups.accumulators import BLOCK, identity, most_steps, narrow_identity, wide_type
+from xdsl_rlx.lowering.groups.accumulators import identity, most_steps, narrow_identity, wide_type
 from xdsl_rlx.lowering.groups.group import BATCH, LANE, ROW
 from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
@@ -76,7 +76,11 @@ class RowKernel(GroupKernel):
             for product in self.products:
                 product.emit(entry, self.factors[product.op], rows=kernel.bounds)
 
-            ends = self._rows(entry, kernel.bounds, BLOCK, start, self.over_rows) if self.visits_elements else ()
+            ends = (
+                self._rows(entry, kernel.bounds, group.costs.sum_steps, start, self.over_rows)
+                if self.visits_elements
+                else ()
+            )
         for op, end in zip(totals, ends, strict=True):
             at = self.pieces[op]
             entry.store(entry.scalars.of(end), self.totals[op], [] if at is None else [at])
@@ -108,14 +112,14 @@ class RowKernel(GroupKernel):
                 return row(nest, r, carried)
             bounds = kernel.index(0), kernel.index(m)
             return (
-                self._rows(nest, bounds, BLOCK, carried, _loop_of(row, "m"))
-                if m > BLOCK
+                self._rows(nest, bounds, group.costs.sum_steps, carried, _loop_of(row, "m"))
+                if m > group.costs.sum_steps
                 else nest.loop(bounds, carried, row, "m")
             )
 
-        if m > BLOCK:
+        if m > group.costs.sum_steps:
             return entry.loop(kernel.bounds, start, matrix, "i")
-        return self._rows(entry, kernel.bounds, BLOCK // max(m, 1), start, _loop_of(matrix, "i"))
+        return self._rows(entry, kernel.bounds, group.costs.sum_steps // max(m, 1), start, _loop_of(matrix, "i"))
 
     def _rows(
         self,
@@ -263,7 +267,7 @@ class RowKernel(GroupKernel):
     ) -> Sequence[SSAValue]:
         """The nest within a row, and what is reduced in it; in blocks if that is long."""
         ranges = self.ranges_of_row()
-        most = most_steps([r.size for r in ranges])
+        most = most_steps([r.size for r in ranges], self.group.costs)
         long = prod(r.size for r in ranges) > most and any(REDUCTION.lookup(op).rounds for op in reduced)
         if not long:
             return self.over(nest, ranges, {}, [narrow_identity(nest, op).value for op in reduced], element)

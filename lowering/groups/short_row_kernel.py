@@ -14,21 +14,12 @@ from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
 from xdsl_rlx.lowering.fuse.nesting import Reduces
-from xdsl_rlx.lowering.groups.accumulators import BLOCK, narrow_identity
+from xdsl_rlx.lowering.groups.accumulators import narrow_identity
 from xdsl_rlx.lowering.groups.group import LANE, Group
 from xdsl_rlx.lowering.groups.group_kernel import Frame
 from xdsl_rlx.lowering.groups.row_kernel import RowKernel
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.transforms.scalar_cost import DEAR, scalar_cost
-
-SHORT = range(2, 16)
-"""Elements of a row of which vectors may go across the rows."""
-
-FEW = 7
-"""Elements from which on they do. Loops over fewer are unrolled, and LLVM makes vectors of the loop over rows."""
-
-VECTOR = 64
-"""Bytes of the largest vectors: rows that fill them stay as they are."""
 
 
 class Across(Enum):
@@ -44,7 +35,7 @@ def across_rows(group: Group) -> Across:
     """Whether vectors go across the rows of a group."""
     if not _are_rows_short(group):
         return Across.NO
-    if group.count(group.inner) < FEW:
+    if group.count(group.inner) < group.costs.min_short_row_elements:
         return Across.UNLESS_UNROLLED
     # the index of each loop is a remainder, which has no vectors
     return Across.YES if len(group.outer) == 1 else Across.NO
@@ -57,15 +48,15 @@ def _are_rows_short(group: Group) -> bool:
     Something else than a sum is needed of each, which takes long within a vector, and a function that is worth to bring
     elements from row to row side by side. What is reduced over all rows has to add up in any order.
     """
-    kinds = group.structure.kinds
+    kinds, costs = group.structure.kinds, group.costs
     chosen = [op for op, kind in kinds.items() if kind is Reduces.ROW and not REDUCTION.lookup(op).rounds]
     inner = group.count(group.inner)
     return (
         bool(chosen and group.outer)
         and all(kind is Reduces.ROW or REDUCTION.lookup(op).rounds for op, kind in kinds.items())
-        and inner in SHORT
-        and inner * element_bytes(element_of(chosen[0].operands[0])) % VECTOR != 0
-        and group.count(group.outer) >= SHORT.stop
+        and 2 <= inner <= costs.max_short_row_elements
+        and inner * element_bytes(element_of(chosen[0].operands[0])) % costs.widest_vector_bytes != 0
+        and group.count(group.outer) > costs.max_short_row_elements
         and any(scalar_cost(op) >= DEAR for op in group.ops if group.is_inner(op.results[0]))
     )
 
@@ -87,7 +78,7 @@ class ShortRowKernel(RowKernel):
 
     def build(self) -> None:
         """Emit products, accumulators, and the loop over blocks of rows."""
-        self.lanes = (min(self.chunk, BLOCK),)
+        self.lanes = (min(self.chunk, self.group.costs.sum_steps),)
         self.waiting: dict[SSAValue, SSAValue] = {}
         self.everywhere = frozenset(range(len(self.group.space.extents)))
         super().build()
@@ -109,8 +100,9 @@ class ShortRowKernel(RowKernel):
                 self._elements(inner, rows, level, totals)
             return list(totals.values())
 
-        is_block = self.chunk <= BLOCK or any(acc.long for acc in self.accumulators.values())
-        return block(nest, bounds, carried) if is_block else nest.blocks(bounds, BLOCK, carried, block, whole)
+        steps = self.group.costs.sum_steps
+        is_block = self.chunk <= steps or any(acc.long for acc in self.accumulators.values())
+        return block(nest, bounds, carried) if is_block else nest.blocks(bounds, steps, carried, block, whole)
 
     def _at(self, nest: Nest, lane: SSAValue, block: RowBlock, level: int, known: Mapping[int, SSAValue]) -> Frame:
         r = nest.scalars.of(block.first) + nest.scalars.of(lane)

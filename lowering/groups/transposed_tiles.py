@@ -12,15 +12,10 @@ from xdsl.ir import SSAValue
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.buffers import Buffer
-from xdsl_rlx.lowering.groups.group_kernel import FAR, Range
+from xdsl_rlx.lowering.groups.group_kernel import Range
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
+from xdsl_rlx.lowering.target import GroupCosts
 from xdsl_rlx.lowering.tiles.side_by_side import SideBySide
-
-ROWS, ROWS_OF_FAR = 32, 256
-"""
-Rows of a tile, and of one of values that are far. Of more rows, longer runs are read from memory; of few, a tile is a
-few vectors. benchmarks/breadth.py: "layouts: transpose".
-"""
 
 Indices = Callable[[Nest, Mapping[int, SSAValue]], Sequence[SSAValue]]
 """Where an element is, by the loops around it."""
@@ -39,11 +34,13 @@ class Tile:
 class TransposedTiles:
     """Tiles of several values, each of so many rows and columns."""
 
-    def __init__(self, kernel: Kernel, columns: int, values: Mapping[SSAValue, Buffer]):
+    def __init__(self, kernel: Kernel, columns: int, values: Mapping[SSAValue, Buffer], costs: GroupCosts):
         """`values` with their buffers."""
         self.kernel, self.columns = kernel, columns
         sizes = (prod(x.layout.shape) * element_bytes(x.element) for x in values.values())
-        self.rows = max(ROWS, ROWS_OF_FAR // len(values)) if any(size > FAR for size in sizes) else ROWS
+        self.rows = costs.transposed_rows
+        if any(size > costs.l2_bytes for size in sizes):
+            self.rows = max(self.rows, costs.transposed_rows_beyond_l2 // len(values))
         self.tiles: dict[SSAValue, Tile] = {}
 
     def add(self, value: SSAValue, source: SSAValue, buffer: Buffer, indices: Indices) -> None:

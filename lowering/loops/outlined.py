@@ -15,15 +15,9 @@ from xdsl_rlx.dialects.lir.kernel import LANES
 from xdsl_rlx.dialects.lir.memory import byte_size, is_contiguous, strided_memref
 from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.lir_mark_unrolled import VECTOR
 from xdsl_rlx.lowering.loops.inlining import can_be_inlined
 from xdsl_rlx.lowering.nest.kernel_builder import stem_of
-
-TEXT = 2000
-"""Operations that a kernel may be put together from: more take long to compile."""
-
-WORK = 1 << 17
-"""Operations of an iteration from which on it does not matter that its launches are several."""
+from xdsl_rlx.lowering.target import LoopCosts
 
 
 @dataclass(frozen=True)
@@ -55,7 +49,8 @@ class BufferLine:
 class Outlined:
     """Launches of control flow that are to be one kernel."""
 
-    def __init__(self, launches: Sequence[LaunchOp], kernels: dict[str, KernelOp]):
+    def __init__(self, launches: Sequence[LaunchOp], kernels: dict[str, KernelOp], costs: LoopCosts):
+        self.costs = costs
         self.launches = [op for op in launches if op.extent.value.data]
         self.kernels = kernels
         self.places: dict[SSAValue, ByteSpan] = {}
@@ -63,7 +58,7 @@ class Outlined:
     def can_be_one(self) -> bool:
         """Whether the kernels can be inlined, and are not much text, and all buffers are lines."""
         bodies = [self.kernel_of(launch) for launch in self.launches]
-        if sum(1 for body in bodies for _ in body.walk()) > TEXT:
+        if sum(1 for body in bodies for _ in body.walk()) > self.costs.max_outlined_ops:
             return False
         return all(map(can_be_inlined, bodies)) and self._find_places()
 
@@ -73,7 +68,8 @@ class Outlined:
 
     def work(self) -> int:
         """Operations of all launches together, each once."""
-        return sum(_work(self.kernel_of(x).body.block, x.extent.value.data) for x in self.launches)
+        vector = self.costs.unroll_vector_elements
+        return sum(_work(self.kernel_of(x).body.block, x.extent.value.data, vector) for x in self.launches)
 
     def operands(self) -> list[SSAValue]:
         """The buffers that the kernel needs."""
@@ -129,8 +125,12 @@ def _declared(value: SSAValue) -> ByteSpan:
     return ByteSpan(value, 0, size, size > 0)
 
 
-def _work(block: Block, extent: int) -> int:
-    """Operations of a block, of lanes those on vectors; loops whose bounds are those of the launch have its extent."""
+def _work(block: Block, extent: int, vector: int) -> int:
+    """
+    Operations of a block, of lanes those on vectors of so many elements.
+
+    Loops whose bounds are those of the launch have its extent.
+    """
     total = 0
     for op in block.ops:
         trips = 1
@@ -138,7 +138,7 @@ def _work(block: Block, extent: int) -> int:
             known = trip_count(op)
             trips = extent if known is None else known
             if LANES in op.attributes:
-                trips = -(-trips // VECTOR)
-        inside = sum(_work(inner, extent) for region in op.regions for inner in region.blocks)
+                trips = -(-trips // vector)
+        inside = sum(_work(inner, extent, vector) for region in op.regions for inner in region.blocks)
         total += trips * inside + 1
     return total

@@ -13,26 +13,18 @@ from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.loops.inlining import BufferWindow, inline
 from xdsl_rlx.lowering.loops.merge_loops import merge_loops
-from xdsl_rlx.lowering.loops.outlined import WORK, BufferLine, Outlined
+from xdsl_rlx.lowering.loops.outlined import BufferLine, Outlined
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest, end_block
-
-LONG_WORK = 1 << 26
-"""Operations, about, after which a loop asks whether it is part of a run that is to be brief: tens of milliseconds."""
-
-PRIVATE = 1 << 12
-"""Bytes of a buffer that nothing outside uses up to which it is on the stack of the kernel, or in registers."""
-
-KEPT = 1 << 8
-"""Bytes of any other buffer that a loop writes up to which it is there while the loop runs."""
+from xdsl_rlx.lowering.target import LoopCosts
 
 
 class OutlinedBranch(Outlined):
     """One branch or while loop, and what is known of it."""
 
-    def __init__(self, op: IfOp | WhileOp, kernels: dict[str, KernelOp]):
+    def __init__(self, op: IfOp | WhileOp, kernels: dict[str, KernelOp], costs: LoopCosts):
         self.op = op
         self.ops = [inner for region in op.regions for inner in region.block.ops]
-        super().__init__([inner for inner in self.ops if isinstance(inner, LaunchOp)], kernels)
+        super().__init__([inner for inner in self.ops if isinstance(inner, LaunchOp)], kernels, costs)
         self.args: dict[SSAValue, SSAValue] = {}
         """The line of the kernel that stands for a buffer."""
 
@@ -48,7 +40,7 @@ class OutlinedBranch(Outlined):
             return False
         if any(launch.chunk_count > 1 for launch in self.launches):
             return False
-        return self.can_be_one() and self.work() <= WORK
+        return self.can_be_one() and self.work() <= self.costs.max_iteration_work
 
     def operands(self) -> list[SSAValue]:
         return [self.op.predicate, *super().operands()]
@@ -71,7 +63,7 @@ class OutlinedBranch(Outlined):
         )
         self.args = dict(zip((*reads, *writes), into.block.args, strict=False))
         self.args |= {root: self._on_stack(root, into) for root in private}
-        self._emit(into.entry, [root for root in writes if self._bytes(root) <= KEPT])
+        self._emit(into.entry, [root for root in writes if self._bytes(root) <= self.costs.kept_branch_bytes])
         kernel = into.finish()
         kernel.sym_name = StringAttr(self.name("if" if isinstance(self.op, IfOp) else "while"))
         launch = LaunchOp(kernel.sym_name.data, 1, 1, views[: len(reads)], views[len(reads) :])
@@ -92,7 +84,8 @@ class OutlinedBranch(Outlined):
             return False
         users = {use.operation for alias in _aliases(root) for use in alias.results[0].uses}
         inside = {*self.launches, self.op}
-        return self._bytes(root) <= PRIVATE and all(x in inside or isinstance(x, ViewOp | StepOp) for x in users)
+        is_small = self._bytes(root) <= self.costs.private_branch_bytes
+        return is_small and all(x in inside or isinstance(x, ViewOp | StepOp) for x in users)
 
     def _bytes(self, root: SSAValue) -> int:
         return BufferLine.whole(root).size * element_bytes(memref_of(root).element_type)
@@ -113,7 +106,7 @@ class OutlinedBranch(Outlined):
         inside = {root: self._on_stack(root, nest.kernel) for root in kept}
         _copy(nest, outside, inside)
         self.args |= inside
-        limit = max(1, LONG_WORK // max(self.work(), 1))
+        limit = max(1, self.costs.poll_work // max(self.work(), 1))
 
         def goes_on(at: Nest, counts: tuple[SSAValue, ...]) -> tuple[SSAValue, Sequence[SSAValue]]:
             self._inline(at, test)

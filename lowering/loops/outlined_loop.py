@@ -20,36 +20,18 @@ from xdsl_rlx.lowering.loops.in_place import store_in_place
 from xdsl_rlx.lowering.loops.inlining import BufferWindow, inline
 from xdsl_rlx.lowering.loops.loop_parts import WHOLE, parts_of
 from xdsl_rlx.lowering.loops.merge_loops import merge_loops
-from xdsl_rlx.lowering.loops.outlined import WORK, BufferLine, Outlined
+from xdsl_rlx.lowering.loops.outlined import BufferLine, Outlined
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
-
-WORK_OF_PARTS = 1 << 20
-"""The same of a part where launches have several pieces, for which threads wait: ten times as long as for a launch."""
-
-TURN = 1 << 24
-"""Operations, about, after which a kernel returns, so that a run can be interrupted between."""
-
-LONGEST = 1 << 27
-"""Operations, about, that a part of all iterations may take: it is run from end to end, in a tenth of a second."""
-
-OWN = 1 << 16
-"""Bytes of a buffer that stays where it is from iteration to iteration up to which each part has its own: parts that
-lie side by side are brought from core to core, by what these fetch ahead, each time that one has been through its."""
-
-ALL_OWN = 1 << 18
-"""Bytes of all such buffers of a part: they lie on the stack of its thread."""
-
-SWAPPED = 1 << 12
-"""Elements up to which a carry is moved from one place to the other, rather than looked for in one or the other."""
+from xdsl_rlx.lowering.target import LoopCosts
 
 
 class OutlinedLoop(Outlined):
     """One loop, and what is known of it."""
 
-    def __init__(self, loop: LoopOp, kernels: dict[str, KernelOp]):
+    def __init__(self, loop: LoopOp, kernels: dict[str, KernelOp], costs: LoopCosts):
         self.loop = loop
         self.ops = list(loop.body.block.ops)
-        super().__init__([op for op in self.ops if isinstance(op, LaunchOp)], kernels)
+        super().__init__([op for op in self.ops if isinstance(op, LaunchOp)], kernels, costs)
         self.swapped: dict[SSAValue, int] = {}
         self.parts = WHOLE
         self.own: dict[BufferLine, SSAValue] = {}
@@ -65,14 +47,15 @@ class OutlinedLoop(Outlined):
             return False
         if all(launch.chunk_count == 1 for launch in self.launches):
             self.swapped = self._find_swapped()
-            return self.work() <= WORK
+            return self.work() <= self.costs.max_iteration_work
         return self._fits_in_parts()
 
     def _fits_in_parts(self) -> bool:
         """The same for launches of several pieces. Carries must be small: to look for one costs as much as to wait."""
         work = self.work()
         parts = parts_of(self.launches, self.kernels, self.places)
-        if parts is None or max(work // WORK_OF_PARTS, self.loop.count * work // LONGEST) >= parts.count:
+        chunk, whole = self.costs.max_chunk_work, self.costs.max_chunk_loop_work
+        if parts is None or max(work // chunk, self.loop.count * work // whole) >= parts.count:
             return False
         self.parts, self.swapped = parts, self._find_swapped()
         if not self._find_own().keys() >= self.swapped.keys():
@@ -108,7 +91,7 @@ class OutlinedLoop(Outlined):
             into.entry.each(into.bounds, "part", lambda inside, part: self._part(inside, part, args))
         else:
             into.entry.each(into.bounds, "n", lambda inside, n: self._iteration(inside, n, args, {}))
-            extent, chunk = loop.count, min(loop.count, max(1, TURN // max(self.work(), 1)))
+            extent, chunk = loop.count, min(loop.count, max(1, self.costs.return_work // max(self.work(), 1)))
         into.close()
         into.op.sym_name = StringAttr(self.name("loop"))
         launch = LaunchOp(
@@ -134,14 +117,15 @@ class OutlinedLoop(Outlined):
         found: dict[SSAValue, list[BufferLine]] = {}
         if self.parts.count == 1:
             return found
-        room = ALL_OWN * self.parts.count
+        room = self.costs.private_carries_bytes * self.parts.count
+        most = self.costs.private_carry_bytes * self.parts.count
         written = [self.places[value].root for launch in self.launches for value in launch.writes]
         for base in dict.fromkeys([*self.swapped, *written]):
             places, lines = [place for place in self.places.values() if place.root is base], self._lines(base)
             stays = all(move.period is not None and base in self.swapped for place in places for move in place.moves)
             size = lines[0].size * element_bytes(memref_of(base).element_type)
             whole = any(place.stop - place.start == size for place in places)
-            if stays and whole and size <= OWN * self.parts.count and size * len(lines) <= room:
+            if stays and whole and size <= most and size * len(lines) <= room:
                 found[base] = lines
                 room -= size * len(lines)
         return found
@@ -156,7 +140,7 @@ class OutlinedLoop(Outlined):
             by_turns = 2, half * element_bytes(type_.element_type)
             if (
                 not odd
-                and 0 < half <= SWAPPED
+                and 0 < half <= self.costs.max_swapped_elements
                 and all(len(moves) == 1 and (moves[0].period, moves[0].stride) == by_turns for moves in turning)
             ):
                 found[root] = half

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 from branch_texts import chosen_by_turns, counted_in_turn
+from cost_models import costs
 from loop_texts import double_buffered, nested, stacked
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.groups import group_launches
 from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
 
@@ -73,15 +73,11 @@ MADE = (_indexing, _products, _solve, _factors, _windows, _attention)
 def texts() -> tuple[str, ...]:
     """Planned programs in several pieces each, as text."""
     found: list[str] = []
-    limit = group_launches.PARALLEL_FROM
-    group_launches.PARALLEL_FROM = 1
-    try:
+    with costs(parallel_ops=1):
         for make in MADE:
             graph = rlx.Graph(make.__name__.strip("_"))
             graph.set_outputs(make(graph))
             found.append(str(rlx.lower(graph, threads=2)))
-    finally:
-        group_launches.PARALLEL_FROM = limit
     loops = (nested(3, 4), stacked(5, reverse=True), double_buffered(6), chosen_by_turns(4), counted_in_turn(2, 2))
     found += [str(rlx.lower(rlx.parse(text), threads=2)) for text in loops]
     return tuple(found)

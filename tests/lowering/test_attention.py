@@ -1,17 +1,18 @@
 """The nests of attention with small blocks: every reading against the oracle, however cut in pieces."""
 
+from collections.abc import Generator
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import oracle
 import pytest
+from cost_models import costs
 from numerics.sample import build_module
 from xdsl.dialects.builtin import ModuleOp, TensorType, f64, i1
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.lowering.groups import group_launches
 from xdsl_rlx.lowering.nests import attention, attention_backward
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
@@ -28,11 +29,12 @@ CASES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
 
 
 @pytest.fixture(autouse=True)
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     for nests in (attention, attention_backward):
         monkeypatch.setattr(nests, "QUERIES", 3)
         monkeypatch.setattr(nests, "KEYS", 4)
-    monkeypatch.setattr(group_launches, "PARALLEL_FROM", 1)
+    with costs(parallel_ops=1):
+        yield
 
 
 def gradient(case: str) -> tuple[ModuleOp, list[np.ndarray]]:

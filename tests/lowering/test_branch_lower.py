@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from cost_models import costs
 from jax import lax
 from numerics import jaxpr
 from xdsl.context import Context
@@ -17,7 +18,6 @@ from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
-from xdsl_rlx.lowering.groups import group_launches
 from xdsl_rlx.lowering.numba.driver.layout import PlanTable
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
@@ -278,13 +278,10 @@ each = pytest.mark.parametrize(("make", "expected"), ALL, ids=[make.__name__ for
 
 @each
 @pytest.mark.parametrize("threads", [1, 2])
-def test_values_are_those_of_jax(
-    make: Made, expected: Callable[[Any, Any], Any], threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if threads > 1:
-        # all that can be cut into pieces is
-        monkeypatch.setattr(group_launches, "PARALLEL_FROM", 1)
-    graph = compile_module(lower_to_lir(as_graph_module(graph_of(make)).module, threads), threads, Effort.QUICK)
+def test_values_are_those_of_jax(make: Made, expected: Callable[[Any, Any], Any], threads: int) -> None:
+    # all that can be cut into chunks is
+    with costs(parallel_ops=1):
+        graph = compile_module(lower_to_lir(as_graph_module(graph_of(make)).module, threads), threads, Effort.QUICK)
     theirs = jaxpr.trace(expected, X, np.int32(0))
     for n in (0, 1, 2, 7, -1, 3):
         assert_same(graph(x=X, n=np.int32(n)), theirs(X, np.int32(n)))

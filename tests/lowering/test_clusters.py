@@ -13,9 +13,10 @@ from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.derive import context
 from xdsl_rlx.dialects.lir import LaunchOp
 from xdsl_rlx.lowering.fuse.bit_sets import WIDTH, BitSet
-from xdsl_rlx.lowering.fuse.clusters import MOST_CALLS, Cluster, Clusters
+from xdsl_rlx.lowering.fuse.clusters import Cluster, Clusters
 from xdsl_rlx.lowering.kernel_pass import kernels_of
 from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
+from xdsl_rlx.lowering.target import COMMON
 
 
 def network(seed: int) -> Clusters:
@@ -31,7 +32,7 @@ def network(seed: int) -> Clusters:
     module = as_graph_module(g).module.clone()
     MirPrepareForFusionPass().apply(context(), module)
     (function,) = (op for op in module.ops if isinstance(op, FuncOp))
-    return Clusters(function.body.block, {})
+    return Clusters(function.body.block, {}, COMMON)
 
 
 def union(sets: Iterable[BitSet]) -> BitSet:
@@ -92,7 +93,7 @@ def test_what_clusters_know_takes_memory_in_proportion_to_the_ops() -> None:
         shared = g.exp(g.input("shared", (1, 4)))
         g.set_outputs([g.tanh(g.exp(g.input(f"x{n}", (4,))) * shared) for n in range(count)])
         (function,) = (op for op in as_graph_module(g).module.ops if isinstance(op, FuncOp))
-        clusters = Clusters(function.body.block, {})
+        clusters = Clusters(function.body.block, {}, COMMON)
         found = {*clusters.of.values()}
         chunks.append(sum(c.before.chunk_count + c.after.chunk_count + c.members.chunk_count for c in found))
     assert chunks[1] < 5 * chunks[0]
@@ -101,7 +102,7 @@ def test_what_clusters_know_takes_memory_in_proportion_to_the_ops() -> None:
 def test_long_chains_of_functions_are_cut_into_groups_that_share_a_kernel() -> None:
     g = rlx.Graph("chain")
     x = g.input("x", (1000,))
-    for _ in range(3 * MOST_CALLS):
+    for _ in range(3 * COMMON.max_group_functions):
         x = g.tanh(x)
     g.set_outputs([x])
     lowered = rlx.lower(g).module

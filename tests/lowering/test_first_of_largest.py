@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.fuse.first_of_largest import BLOCK, LONG
+from xdsl_rlx.lowering.target import COMMON
+
+BLOCK = COMMON.argmax_block_elements
+LONG = COMMON.min_argmax_blocks * BLOCK
 
 SHAPES = [
     *[(LONG - 1,), (LONG,), (LONG + 1,), (LONG + BLOCK - 1,), (3, LONG + 616), (2, 2, LONG + BLOCK + 1)],

@@ -12,7 +12,6 @@ from xdsl.ir import SSAValue
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, ProgramOp
 from xdsl_rlx.dialects.lir.kernel import UNROLL
-from xdsl_rlx.lowering import lir_mark_unrolled
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
@@ -35,7 +34,12 @@ INSTRUCTION = re.compile(r"^\t[a-z]", re.MULTILINE)
 LINE = re.compile(r"^  \S", re.MULTILINE)
 
 
-def doubling(extents: list[int], rolled: bool = False, element: AnyFloat = f32) -> KernelOp:
+ALONE = LirMarkUnrolledPass()
+
+
+def doubling(
+    extents: list[int], rolled: bool = False, element: AnyFloat = f32, marks: LirMarkUnrolledPass = ALONE
+) -> KernelOp:
     """`x *= 2` for a buffer, in loops of these extents around the last index."""
     kernel = Kernel([MemRefType(element, (64, *extents))], ["x"])
     (x,) = kernel.block.args[:-2]
@@ -50,7 +54,7 @@ def doubling(extents: list[int], rolled: bool = False, element: AnyFloat = f32) 
 
     kernel.entry.loop(kernel.bounds, (), row, "i")
     finished = kernel.finish()
-    LirMarkUnrolledPass().rewrite(finished, ())
+    marks.rewrite(finished, ())
     return finished
 
 
@@ -100,14 +104,12 @@ def test_a_rolled_loop_is_written_out_as_vectors_only() -> None:
     assert told(doubling([30, 16])) == [AS_VECTORS.metadata(), SIDE_BY_SIDE[6].metadata()]
 
 
-def test_what_loops_are_written_out_to_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_loops_are_written_out_to_is_bounded() -> None:
     # a load, a product and a store for each of the 9 elements
-    monkeypatch.setattr(lir_mark_unrolled, "SIZE", 26)
-    assert unrolled(doubling([3, 3])) == [3]
-    monkeypatch.setattr(lir_mark_unrolled, "SIZE", 27)
-    assert unrolled(doubling([3, 3])) == [3, 3]
-    monkeypatch.setattr(lir_mark_unrolled, "TOTAL", 27 + 8)
-    assert unrolled(doubling([3, 3])) == [3]
+    assert unrolled(doubling([3, 3], marks=LirMarkUnrolledPass(max_unrolled_ops=26))) == [3]
+    assert unrolled(doubling([3, 3], marks=LirMarkUnrolledPass(max_unrolled_ops=27))) == [3, 3]
+    few = LirMarkUnrolledPass(max_unrolled_ops=27, max_kernel_unrolled_ops=27 + 8)
+    assert unrolled(doubling([3, 3], marks=few)) == [3]
 
 
 def attention(width: int) -> rlx.Graph:

@@ -11,10 +11,10 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, SlotOp
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
-from xdsl_rlx.lowering.loops.outlined_loop import SWAPPED
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.target import COMMON
 
 COUNTS = [1, 2, 7, 1000]
 
@@ -119,11 +119,15 @@ def test_elements_that_may_be_the_same_are_not():
 
 
 def test_a_large_carry_keeps_its_two_places():
-    large = loops.double_buffered(7, loops.WIDTH).replace(f"x{loops.WIDTH}xf32", f"x{SWAPPED + 8}xf32")
-    large = large.replace(f"<{loops.WIDTH}xf32", f"<{SWAPPED + 8}xf32").replace("at 64 :", f"at {SWAPPED + 8} :")
+    large = loops.double_buffered(7, loops.WIDTH).replace(
+        f"x{loops.WIDTH}xf32", f"x{COMMON.max_swapped_elements + 8}xf32"
+    )
+    large = large.replace(f"<{loops.WIDTH}xf32", f"<{COMMON.max_swapped_elements + 8}xf32").replace(
+        "at 64 :", f"at {COMMON.max_swapped_elements + 8} :"
+    )
     (kernel,) = (op for op in outlined(large).ops if isinstance(op, KernelOp) and "loop" in op.sym_name.data)
     lengths = [type_.get_shape()[0] for type_ in kernel.buffer_types]
-    assert 2 * (SWAPPED + 8) in lengths
+    assert 2 * (COMMON.max_swapped_elements + 8) in lengths
     small = outlined(loops.double_buffered(7, loops.WIDTH))
     (kernel,) = (op for op in small.ops if isinstance(op, KernelOp) and "loop" in op.sym_name.data)
     assert [type_.get_shape()[0] for type_ in kernel.buffer_types].count(loops.WIDTH) == 3

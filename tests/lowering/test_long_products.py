@@ -8,9 +8,11 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LaunchOp
-from xdsl_rlx.lowering.groups.long_products import LARGE, LENGTH, LONG, MOST
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.target import COMMON
 
+LENGTH, LONG = COMMON.min_part_terms, COMMON.min_terms_per_extent
+LARGE, MOST = COMMON.min_split_multiplications, COMMON.max_split_elements
 ROWS, LINES, COLUMNS = 33, 6 * LENGTH, 70
 
 

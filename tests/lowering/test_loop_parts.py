@@ -11,9 +11,9 @@ from xdsl_rlx.dialects.lir import CheckOp, LaunchOp, LoopOp
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
-from xdsl_rlx.lowering.loops.outlined_loop import SWAPPED
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.target import COMMON
 
 WIDTH, ROW = loops.WIDTH, loops.ROW
 COUNT = 7
@@ -169,7 +169,7 @@ def test_launches_whose_extents_have_nothing_in_common_are_waited_for():
 
 
 def test_large_carries_by_turns_are_waited_for():
-    program = text(at("%j"), WIDTH, 16).replace(str(WIDTH), str(2 * SWAPPED))
+    program = text(at("%j"), WIDTH, 16).replace(str(WIDTH), str(2 * COMMON.max_swapped_elements))
     assert any(isinstance(op, LoopOp) for op in outlined(program).walk())
 
 

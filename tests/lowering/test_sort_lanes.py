@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from as_python import run_as_python
+from cost_models import costs
 from ml_dtypes import bfloat16
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.index import SortOp, TopkOp
-from xdsl_rlx.lowering.groups import group_launches
 from xdsl_rlx.lowering.pipelines import fusion_passes
 from xdsl_rlx.passes import run_passes
 
@@ -90,10 +90,10 @@ def test_zeros_of_both_signs_stay():
 
 @pytest.mark.parametrize(("rows", "extent"), [(40, 20), (2, 300)])
 def test_chunks_give_the_same(monkeypatch: pytest.MonkeyPatch, rows: int, extent: int):
-    monkeypatch.setattr(group_launches, "PARALLEL_FROM", 1)
     monkeypatch.setenv("XDSL_RLX_CHECK", "1")
     x = numbers((rows, extent), "float32")
-    np.testing.assert_array_equal(rlx.compile(sort, threads=2)(x), ordered(x))
+    with costs(parallel_ops=1):
+        np.testing.assert_array_equal(rlx.compile(sort, threads=2)(x), ordered(x))
 
 
 @pytest.mark.parametrize("dtype", ["f32", "i64"])

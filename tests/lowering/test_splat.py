@@ -1,6 +1,7 @@
 """The nests of splats: every reading, however cut in pieces, and tiles that leave out only what cannot be seen."""
 
 import re
+from collections.abc import Generator
 from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from cost_models import costs
 from levels import EVERY
 from numerics import jaxpr
 from numerics.families import splat as reference
@@ -16,7 +18,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderOp, Picture
-from xdsl_rlx.lowering.groups import group_launches
 from xdsl_rlx.lowering.nests import splat_tiles
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
@@ -32,8 +33,9 @@ EFFORT = Effort.FULL if EVERY else Effort.QUICK
 
 
 @pytest.fixture(autouse=True)
-def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_launches, "PARALLEL_FROM", 1)
+def small_chunks() -> Generator[None]:
+    with costs(parallel_ops=1):
+        yield
 
 
 def scene(count: int, dtype: str = "f32", seed: int = 0) -> dict[str, np.ndarray]:

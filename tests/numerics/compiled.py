@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cost_models import costs
 from levels import EVERY
 from numerics.sample import Sample
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_rlx.lowering.groups import group_launches
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.machine.llvm import Effort, compile_llvm, load_object
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
@@ -52,8 +52,7 @@ def run(module: ModuleOp, *arrays: Array, effort: Effort = Effort.FULL) -> tuple
 
 def run_in_pieces(module: ModuleOp, *arrays: Array, effort: Effort = Effort.FULL) -> tuple[Array, ...]:
     """Results at two threads, each kernel cut up however small it is."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group_launches, "PARALLEL_FROM", 1)
+    with costs(parallel_ops=1):
         return _run(module, 2, arrays, effort)
 
 
