@@ -16,6 +16,16 @@ from xdsl_rlx.lowering.numba.driver.process import Words, address, words
 KEPT_BYTES = 1 << 18
 """Results from this size on are kept: the C library gives smaller ones memory that the process has."""
 
+SINGLE_BYTES = range(1 << 21, (1 << 24) + 1)
+"""
+Of these sizes, a program's only large result is not kept either.
+
+The C library gives it what was freed last, by NumPy or another library too, and is likely to be in a cache: half of the
+time of a function that writes 16 MB. It returns memory to the system where more than twice the largest piece is free
+(at most 64 MB in glibc), so that several results would have new pages in each call, and so might a smaller one beside
+the user's arrays. benchmarks/breadth.py: "2000x3x2000".
+"""
+
 
 class Results:
     """
@@ -28,7 +38,8 @@ class Results:
 
     def __init__(self, specs: Sequence[TensorSpec]) -> None:
         self._specs = specs
-        self._kept = [[_buffer(spec) for _ in range(KEPT_COUNT)] if large(spec) else [] for spec in specs]
+        kept = _kept(specs)
+        self._kept = [[_buffer(spec) for _ in range(KEPT_COUNT)] if n in kept else [] for n, spec in enumerate(specs)]
         self.tables: list[Words | None] = [
             words([word for one in kept for word in _row(one)]) if kept else None for kept in self._kept
         ]
@@ -53,9 +64,10 @@ class Results:
         return [kept[0] for kept in self._kept if kept]
 
 
-def large(spec: TensorSpec) -> bool:
-    """Whether the memory of a result is kept."""
-    return spec.nbytes >= KEPT_BYTES
+def _kept(specs: Sequence[TensorSpec]) -> set[int]:
+    """Of which results the memory is kept."""
+    large = {number for number, spec in enumerate(specs) if spec.nbytes >= KEPT_BYTES}
+    return set() if len(large) == 1 and max(spec.nbytes for spec in specs) in SINGLE_BYTES else large
 
 
 def _buffer(spec: TensorSpec) -> NDArray[np.uint8]:

@@ -14,18 +14,19 @@ from numpy.typing import NDArray
 
 from xdsl_rlx.lowering.numba.driver.arena import touch
 from xdsl_rlx.lowering.numba.runtime import binding, results
-from xdsl_rlx.lowering.numba.runtime.results import KEPT_BYTES, Results
+from xdsl_rlx.lowering.numba.runtime.results import KEPT_BYTES, SINGLE_BYTES, Results
 
-SIZE = KEPT_BYTES // 4
+SINGLE = SINGLE_BYTES[-1] // 4
+SIZE = SINGLE + 4
 X = np.arange(SIZE, dtype=np.float32)
-LARGE = 160 * SIZE
+LARGE = 10 * SINGLE
 """More bytes than an allocator keeps of what was freed (32 MB in glibc): pages that nobody has touched."""
 Add = Callable[..., tuple[NDArray[Any], ...]]
 
 
 @pytest.fixture(params=["fast", "slow"])
 def add(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, build, make) -> Add:
-    """y = x + w of the least size that is kept, by either way of calling."""
+    """y = x + w of the least size of a single result that is kept, by either way of calling."""
     if request.param == "slow":
         monkeypatch.setattr(binding, "layout_is_known", lambda: False)
     return build(make.add(SIZE))
@@ -106,11 +107,20 @@ def test_threads_never_share_a_result(add: Add):
     assert wrong == []
 
 
-def test_small_results_are_not_kept(build, make):
-    graph = build(make.add(SIZE - 1))
+def test_small_results_and_single_ones_are_not_kept(build, make):
+    graph = build(make.add(SINGLE))
     assert graph._binding._results.tables == [None]
-    (y,) = graph(X[:-1], X[:-1])
+    (y,) = graph(X[:SINGLE], X[:SINGLE])
     assert y.flags.owndata
+    small, large = make.spec("y", KEPT_BYTES // 4 - 1), make.spec("y", KEPT_BYTES // 4)
+    single = make.spec("y", SINGLE_BYTES[0] // 4)
+    for specs, kept in (
+        ((small, small), (0, 0)),
+        ((small, large), (0, 1)),
+        ((small, single), (0, 0)),
+        ((single, large), (1, 1)),
+    ):
+        assert [table is not None for table in Results(specs).tables] == [bool(one) for one in kept]
 
 
 def present(array: NDArray[Any]) -> bool:
@@ -139,5 +149,5 @@ def test_the_first_call_finds_its_pages(build, make, monkeypatch: pytest.MonkeyP
 def test_results_of_every_dtype(make):
     for dtype in ("f64", "bf16", "i1", "c128"):
         spec = make.spec("y", 2, KEPT_BYTES, dtype=dtype)
-        array = Results([spec]).new(0)
+        array = Results([spec, spec]).new(0)
         assert array.shape == spec.shape and array.dtype == results.dtype_of(dtype) and array.base is not None
