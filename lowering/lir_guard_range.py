@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import Float64Type, i32, i64
+from xdsl.dialects.builtin import Float64Type, IntegerAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
+from xdsl_rlx.dialects.lir.kernel import GUARDED
 from xdsl_rlx.dialects.lir.scalar import SMALL
 from xdsl_rlx.dialects.lir.scalar_builder import ScalarBuilder
 from xdsl_rlx.lowering.functions import SMALL_VARIANTS
@@ -36,7 +37,7 @@ class LirGuardRangePass(KernelPass):
       %y = lir.sin_small %x : f32
       ...
       %now = arith.ori %seen, (|%x| > 2^16 ? 1 : 0)
-    }
+    } {lir.guarded = 1 : i64}
     %again = arith.cmpi ne, %large, %zero
     %r = scf.if %again -> (f32) { the loop as it was } else { scf.yield %fast }
     ```
@@ -71,7 +72,7 @@ def _guard(loop: scf.ForOp, calls: list[Operation]) -> None:
     block = loop.body.detach_block(0)
     starts = _collect_large(block, calls, before)
     fast = before.insert(scf.ForOp(loop.lb, loop.ub, loop.step, [*loop.iter_args, *starts], block))
-    fast.location = loop.location
+    fast.location, fast.attributes[GUARDED] = loop.location, IntegerAttr(len(starts), i64)
     kept = len(loop.results)
     large = [before.of(result) for result in fast.results[kept:]]
     again = before.ne(large[0], 0)

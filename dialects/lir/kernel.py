@@ -68,6 +68,14 @@ The attribute of an `scf.for` with constant bounds that is to be written out: ho
 LLVM writes out these loops and no others. Few iterations are written out before it looks for vectors, others after.
 """
 
+GUARDED = "lir.guarded"
+"""
+The attribute of an `scf.for` behind which it runs again if its last carries, as many as the number, are not all zero.
+
+They say whether an argument was too large for the functions in it. A backend whose functions find that out themselves
+leaves them zero.
+"""
+
 AT_ONCE = 8
 """Iterations of a loop that may be side by side, if they are not all."""
 

@@ -39,7 +39,7 @@ from xdsl_rlx.lowering.numba.driver.debug_prints import describe
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
 from xdsl_rlx.lowering.numba.emit.llvm_apart import SMALL_BYTES, Given, is_apart, name_of_part
-from xdsl_rlx.lowering.numba.emit.llvm_calls import as_call, call_lanes
+from xdsl_rlx.lowering.numba.emit.llvm_calls import as_call, call_lanes, guard_flags
 from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Role, Vector, is_written_out
 from xdsl_rlx.lowering.numba.emit.llvm_lines import LlvmLines, folded_index
 from xdsl_rlx.lowering.numba.emit.loop_hints import CALLS, METADATA, metadata_of
@@ -370,6 +370,9 @@ class LlvmBody(LlvmLines):
             self._call_lanes = None
             assert block.last_op is not None
             yielded = [self.names[x] for x in block.last_op.operands]
+            if lanes is not None and (flags := guard_flags(op)):
+                # calls look at their arguments themselves
+                yielded[-flags:] = inits[-flags:]
             latch = self.label
             following = self.line(f"add {'nuw ' if counts_up else ''}nsw i64 {phis[0]}, {step}")
             incoming = zip([lb, *inits], [following, *yielded], strict=True)

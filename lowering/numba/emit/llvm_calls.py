@@ -6,20 +6,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any, cast
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, IndexType
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, f32, f64
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.kernel import LANES, NO_UNROLL, UNROLL
+from xdsl_rlx.dialects.lir.kernel import GUARDED, LANES, NO_UNROLL, UNROLL
 from xdsl_rlx.dialects.lir.memory import strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.dialects.lir.scalar import FmodOp
+from xdsl_rlx.dialects.lir.scalar import SMALL, FmodOp
 from xdsl_rlx.lowering.functions import FUNCTIONS, SMALL_VARIANTS
 from xdsl_rlx.lowering.numba.emit.loop_hints import INTERLEAVE, METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS
-from xdsl_rlx.lowering.numba.emit.scalar_types import bits_of
+from xdsl_rlx.lowering.numba.emit.scalar_types import bits_of, double
 
 VECTOR_BITS = 2048
 """Bits of a vector argument: four AVX-512 registers. Half of it runs 1.7 times as long, as a call waits for the one
@@ -92,12 +93,23 @@ def _is_speculatable(op: Operation) -> bool:
     return type(op) in ROWS and not isinstance(op, _DIVISIONS)
 
 
+def guard_flags(loop: scf.ForOp) -> int:
+    """Return how many of the last carries of a loop are flags of `lir-guard-range`."""
+    mark = loop.attributes.get(GUARDED)
+    return 0 if mark is None else cast("IntegerAttr[Any]", mark).value.data
+
+
 def as_call(text: str, lanes: int) -> str:
-    """Return the call of a mathlib function as one of which LLVM makes calls of the version for vectors of lanes."""
+    """
+    Return the call of a mathlib function as one of which LLVM makes calls of the version for vectors of lanes.
+
+    A variant for small arguments becomes the function for all: its version tries that variant first.
+    """
     found = _CALL.fullmatch(text)
     if found is None:
         return text
     type_, name, operands = found.groups()
+    name = name.replace("_small_", "_")
     kinds = "v" * (operands.count(",") + 1)
     variant = f"_ZGV_LLVM_N{lanes}{kinds}_called_{name}(called_{name}_x{lanes})"
     return f'call {type_} @called_{name}({operands}) "vector-function-abi-variant"="{variant}"'
@@ -137,13 +149,13 @@ def _vector(name: str, lanes: int) -> str:
     """
     Return the version of a function for vectors: a loop over memory, of which LLVM makes vectors of the processor's.
 
-    Its operations are those of the scalar function, and so are its bits.
+    Its operations are those of the scalar function, and so are its bits. One that has a variant for small arguments
+    runs that first, and the function for all arguments when one was large.
     """
     type_, arity = _signature(name)
-    vector, numbers, align = f"<{lanes} x {type_}>", range(arity), 8 if type_ == "double" else 4
+    vector, numbers = f"<{lanes} x {type_}>", range(arity)
     parameters = ", ".join(f"{vector} %x{n}" for n in numbers)
-    # as `loop_hints.hint_of` has it
-    hint = INTERLEAVE[1 if name.rpartition("_")[0] in _FOR_ALL_ARGUMENTS else 4].metadata()
+    small = f"{name[:-4]}_small{name[-4:]}" if name[:-4] in _FOR_ALL_ARGUMENTS else None
     lines = [
         f"define internal {vector} @called_{name}_x{lanes}({parameters}) {_ATTRIBUTES} {{",
         "entry:",
@@ -151,24 +163,48 @@ def _vector(name: str, lanes: int) -> str:
         *(f"  %a{n} = alloca {vector}, align 64" for n in numbers),
         *(f"  store {vector} %x{n}, ptr %a{n}, align 64" for n in numbers),
         "  br label %loop",
-        "loop:",
-        "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]",
+        *_loop(small or name, "loop", "entry", lanes, small is not None),
     ]
+    if small is not None:
+        lines += [
+            "  %large = icmp ne i32 %loop.seen, 0",
+            "  br i1 %large, label %full, label %done",
+            *_loop(name, "full", "loop.end", lanes, False),
+            "  br label %done",
+            "done:",
+        ]
+    return "\n".join([*lines, f"  %z = load {vector}, ptr %r, align 64", f"  ret {vector} %z", "}\n"])
+
+
+def _loop(name: str, label: str, before: str, lanes: int, flagged: bool) -> list[str]:
+    """Return a loop over the lanes in memory; `flagged`, it sees whether an argument is too large for the function."""
+    type_, arity = _signature(name)
+    align, numbers = 8 if type_ == "double" else 4, range(arity)
+    # as `loop_hints.hint_of` has it
+    hint = INTERLEAVE[1 if name[:-4] in _FOR_ALL_ARGUMENTS else 4].metadata()
+    lines = [f"{label}:", f"  %{label}.i = phi i64 [ 0, %{before} ], [ %{label}.next, %{label} ]"]
+    if flagged:
+        lines.append(f"  %{label}.flag = phi i32 [ 0, %{before} ], [ %{label}.seen, %{label} ]")
     for n in numbers:
         lines += [
-            f"  %p{n} = getelementptr inbounds {type_}, ptr %a{n}, i64 %i",
-            f"  %v{n} = load {type_}, ptr %p{n}, align {align}",
+            f"  %{label}.p{n} = getelementptr inbounds {type_}, ptr %a{n}, i64 %{label}.i",
+            f"  %{label}.v{n} = load {type_}, ptr %{label}.p{n}, align {align}",
         ]
-    lines += [
-        f"  %y = call {type_} @rlx_{name}({', '.join(f'{type_} %v{n}' for n in numbers)})",
-        f"  %q = getelementptr inbounds {type_}, ptr %r, i64 %i",
-        f"  store {type_} %y, ptr %q, align {align}",
-        "  %next = add nuw nsw i64 %i, 1",
-        f"  %again = icmp slt i64 %next, {lanes}",
-        f"  br i1 %again, label %loop, label %done, !llvm.loop !{METADATA.index(hint)}",
-        "done:",
-        f"  %z = load {vector}, ptr %r, align 64",
-        f"  ret {vector} %z",
-        "}\n",
+    if flagged:
+        size, bound = f"%{label}.size", double(SMALL[f64 if type_ == "double" else f32])
+        lines += [
+            f"  {size} = call {type_} @llvm.fabs.{name[-3:]}({type_} %{label}.v0)",
+            f"  %{label}.large = fcmp ogt {type_} {size}, {bound}",
+            f"  %{label}.bit = zext i1 %{label}.large to i32",
+            f"  %{label}.seen = or i32 %{label}.flag, %{label}.bit",
+        ]
+    return [
+        *lines,
+        f"  %{label}.y = call {type_} @rlx_{name}({', '.join(f'{type_} %{label}.v{n}' for n in numbers)})",
+        f"  %{label}.q = getelementptr inbounds {type_}, ptr %r, i64 %{label}.i",
+        f"  store {type_} %{label}.y, ptr %{label}.q, align {align}",
+        f"  %{label}.next = add nuw nsw i64 %{label}.i, 1",
+        f"  %{label}.again = icmp slt i64 %{label}.next, {lanes}",
+        f"  br i1 %{label}.again, label %{label}, label %{label}.end, !llvm.loop !{METADATA.index(hint)}",
+        f"{label}.end:",
     ]
-    return "\n".join(lines)

@@ -15,7 +15,7 @@
 // CHECK-NEXT: %4 = arith.extui %3 : i1 to i32
 // CHECK-NEXT: %5 = arith.ori %large_1, %4 : i32
 // CHECK-NEXT: scf.yield %5 : i32
-// CHECK-NEXT: }
+// CHECK-NEXT: } {lir.guarded = 1 : i64}
 // CHECK-NEXT: %again = arith.cmpi ne, %large, %0 : i32
 // CHECK-NEXT: scf.if %again {
 // CHECK-NEXT: scf.for %i_1 = %lo to %hi step %c1 {

@@ -87,6 +87,16 @@ def test_chains_call_a_version_for_vectors(dtype: str, lanes: int) -> None:
     assert len(re.findall(r"call \w+ @rlx_exp_", text)) == 2  # in the versions
 
 
+def test_a_version_tries_the_variant_for_small_arguments_first() -> None:
+    """So the loop for large arguments behind a chain is never reached, and LLVM removes it."""
+    text = text_of(lambda g, x: repeated(g.sin)(x))
+    assert text.count("(called_sin_f32_x64)") == 2 * TIMES and "called_sin_small" not in text
+    assembly = rlx.asm_source(graph_of(lambda g, x: repeated(g.sin)(x)))
+    address = re.search(r"movabsq\s+\$called_sin_f32_x64, %(\w+)", assembly)
+    calls = re.findall(r"callq\s+(?:\*%(\w+)|called_sin_f32_x64)", assembly)
+    assert address is None or calls.count(address[1]) == TIMES
+
+
 def test_llvm_calls_the_version() -> None:
     text = rlx.asm_source(graph_of(lambda g, x: repeated(g.exp)(x)))
     assert "called_exp_f32_x64" in text
