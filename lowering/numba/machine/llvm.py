@@ -133,7 +133,12 @@ def _emitted(text: str, effort: Effort, emit: Callable[[Any, Any], T]) -> T:
             f"the program is lowered for a processor with {lacking}, which {processor[0]} lacks: lower it again"
         )
     # LIGHT is for functions that run once a call: what the better code generator takes is more than it gives
-    machine = _target_machine(processor, Effort.QUICK if effort is Effort.LIGHT else effort)
+    level = Effort.QUICK if effort is Effort.LIGHT else effort
+    with _machines.one(processor, level) as machine:
+        return _emitted_by(machine, text, effort, emit)
+
+
+def _emitted_by(machine: Any, text: str, effort: Effort, emit: Callable[[Any, Any], T]) -> T:
     try:
         # closed here: the garbage collector could finalize its context first
         with llvm.parse_assembly(text, llvm.create_context()) as module:
@@ -328,6 +333,29 @@ def _check_needs(code: bytes) -> None:
 
 def _in_process(name: str) -> bool:
     return llvm.address_of_symbol(name) is not None or hasattr(ctypes.CDLL(None), name)
+
+
+class _Machines:
+    """Target machines that no thread uses: the first function that one emits takes 1 ms longer, for its tables."""
+
+    def __init__(self) -> None:
+        self._free: dict[tuple[tuple[str, str], Effort], list[Any]] = {}
+
+    @contextmanager
+    def one(self, processor: tuple[str, str], effort: Effort) -> Generator[Any]:
+        """A machine that is no other thread's until the end."""
+        free = self._free.setdefault((processor, effort), [])
+        try:
+            # one step for other threads
+            machine = free.pop()
+        except IndexError:
+            machine = _target_machine(processor, effort)
+        yield machine
+        # one that failed is left to the collector
+        free.append(machine)
+
+
+_machines = _Machines()
 
 
 def _target_machine(processor: tuple[str, str], effort: Effort = Effort.FULL) -> Any:

@@ -58,6 +58,15 @@ define float @f(float %x) { %y = call float @llvm.tan.f32(float %x)  ret float %
     assert ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(loaded["f"])(0.0) == 0.0
 
 
+def test_the_code_does_not_depend_on_what_a_machine_has_emitted_before() -> None:
+    texts = [ANSWER, ANSWER.replace("add", "mul"), ANSWER.replace("41", "43").replace("@answer", "@other")]
+    first = [compile_llvm(text) for text in texts]
+    assert [compile_llvm(text) for text in reversed(texts)] == first[::-1]
+    with pytest.raises(CompileError):
+        compile_llvm("nonsense")
+    assert compile_llvm(ANSWER) == first[0]
+
+
 def test_numba_keeps_the_passes_of_the_code_generator() -> None:
     """The option that kernels are emitted with is one of the process."""
     loop = """
