@@ -126,8 +126,10 @@ class _Product:
             fits = (wide and fits and rows >= costs.min_wide_rows) or is_copied
         few = rows <= costs.max_tiled_rows and costs.min_deep_columns <= columns <= costs.max_tiled_rows
         deep = lines and few and depth >= costs.min_deep_terms
-        beats_packing = rows * depth * columns > costs.min_packed_multiplications or deep
-        return fits and (repeated or (beats_packing and columns >= costs.min_matmul_columns))
+        work = rows * depth * columns
+        small = lines and work <= costs.max_call_multiplications
+        beats_library = work > costs.min_packed_multiplications or deep or small
+        return fits and (repeated or (beats_library and columns >= costs.min_matmul_columns))
 
     def replace(self, kernel: Kernel, repeated: bool) -> None:
         """Put loops in the place of the op."""
