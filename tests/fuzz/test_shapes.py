@@ -208,3 +208,17 @@ def test_convolutions_of_series(seed: int) -> None:
     for function in (np.convolve, np.correlate):
         call: Any = function
         check(lambda x, w, call=call: call(x, w, mode), [x, w], int(rng.integers(1, 3)), 60)
+
+
+def test_functions_of_rows_whose_rest_is_masked(seed: int) -> None:
+    """Functions in rows of 16 to 131 elements, stored, summed and after a product."""
+    rng = np.random.default_rng(seed)
+    dtype, width, rows = str(rng.choice(FLOATS)), int(rng.integers(16, 132)), int(rng.integers(1, 40))
+    x, w = drawn(rng, rows, width, dtype=dtype), drawn(rng, rows, 1, dtype=dtype)
+    a, b = drawn(rng, rows, 5, dtype=dtype), drawn(rng, 5, width, dtype=dtype)
+
+    def function(x: Any, w: Any, a: Any, b: Any) -> Any:
+        e = np.exp(x - x.max(1, keepdims=True))
+        return np.tanh(x + w) + e / e.sum(1, keepdims=True) + np.tanh(a @ b / 9)
+
+    check(function, [x, w, a, b], int(rng.integers(1, 3)))

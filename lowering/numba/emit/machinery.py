@@ -306,7 +306,9 @@ def loop_hint(*properties):
     """What LLVM is told of a loop that ends with a call of this function: properties of its `llvm.loop`."""
 
     def node(x):
-        return [node(y) for y in x] if isinstance(x, tuple) else ir.IntType(32)(x) if isinstance(x, int) else x
+        if isinstance(x, tuple):
+            return [node(y) for y in x]
+        return ir.IntType(1 if isinstance(x, bool) else 32)(x) if isinstance(x, int) else x
 
     def build(context, builder, sig, args):
         jump, module = builder.branch, builder.module
