@@ -64,6 +64,7 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         from breadth_case import torch
         from breadth_layers import attention, convolutions, graphs, norms_and_losses, recurrences
         from breadth_numerics import draws, linear_algebra, optimisers, special_functions, statistics, transforms
+        from breadth_programs import images, layers_of_models, searches, signals, simulations
         from breadth_run import times_of
         from breadth_transformed import transformed
 
@@ -72,6 +73,7 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         families = [elementwise, reductions, layouts, indices, sorting, products, convolutions, attention]
         families += [norms_and_losses, recurrences, graphs, transforms, linear_algebra, special_functions, optimisers]
         families += [draws, statistics, transformed]
+        families += [layers_of_models, searches, signals, simulations, images]
         clock = time.process_time if options.cpu_time else time.perf_counter
         cases = chain.from_iterable(family() for family in families)
         wanted = (case for case in cases if options.only in f"{case.family}: {case.name}")
