@@ -222,3 +222,31 @@ def test_functions_of_rows_whose_rest_is_masked(seed: int) -> None:
         return np.tanh(x + w) + e / e.sum(1, keepdims=True) + np.tanh(a @ b / 9)
 
     check(function, [x, w, a, b], int(rng.integers(1, 3)))
+
+
+def test_windows_of_functions_of_padded_values(seed: int) -> None:
+    """Slices, inside of a part or across some, of elementwise ops on joined and padded values; gradients of pads."""
+    rng = np.random.default_rng(seed)
+    rank = int(rng.integers(1, 4))
+    shape, axis = [int(n) for n in rng.integers(1, 9, rank)], int(rng.integers(rank))
+    widths = [(int(a), int(b)) for a, b in rng.integers(0, 4, (rank, 2))]
+    x, y = rng.standard_normal(shape), rng.standard_normal([n + a + b for n, (a, b) in zip(shape, widths, strict=True)])
+    row = rng.standard_normal(y.shape[-1])
+    places = tuple(slice(a, b) for a, b in (sorted(int(v) for v in rng.integers(0, n + 1, 2)) for n in y.shape))
+    inner = tuple(slice(a, a + n) for n, (a, _) in zip(shape, widths, strict=True))
+
+    def function(x: Any, y: Any, row: Any) -> Any:
+        padded = np.pad(x * 2, widths)
+        joined = np.concatenate([padded, y], axis)
+        found = (padded * 3 + row) * padded if seed % 2 else np.maximum(padded, row) - padded
+        both = joined * joined + 1
+        return found[places].sum() + (found[inner] * x).sum() + both[places].sum()
+
+    check(function, [x, y, row], int(rng.integers(1, 3)), 2000)
+
+    def loss(x: Any) -> Any:
+        return ((np.pad(x, widths) * row) ** 2).sum()
+
+    slope = rlx.compile(rlx.grad(loss), threads=1)(x)
+    weights = np.broadcast_to(row, y.shape)[inner]
+    np.testing.assert_allclose(slope, 2 * x * weights**2, rtol=1e-12)

@@ -446,14 +446,62 @@ def narrow_once(op: shape.NarrowOp, b: MirBuilder) -> Value | SSAValue | None:
     if isinstance(inner, shape.NarrowOp):
         inner_axis, inner_start, _ = inner.bounds
         return b.narrow(inner.operand, axis, inner_start + start, length) if inner_axis == axis else None
-    if isinstance(inner, shape.ConcatOp) and inner.axis_index == axis:
-        offset = 0
-        for part in inner.parts:
-            extent = shape_of(part)[axis]
-            if offset <= start and start + length <= offset + extent:
-                return b.narrow(part, axis, start - offset, length)
-            offset += extent
+    if isinstance(inner, shape.ConcatOp) and inner.axis_index == axis and (found := _part(inner, start, length)):
+        return b.narrow(found[0], axis, found[1], length)
     return None
+
+
+@canonical(shape.NarrowOp)
+def narrow_elements(op: shape.NarrowOp, b: MirBuilder) -> SSAValue | None:
+    """`narrow(f(concat(.., x, ..), c)) = f(x, c)` of elementwise ops that nothing else reads: gradients of pads."""
+    axis, start, length = op.bounds
+    axis -= len(shape_of(op.operand))
+    owner = op.operand.owner
+    if not isinstance(owner, Operation) or not is_elementwise(type(owner)):
+        return None
+    if not _has_part(op.operand, axis, start, length):
+        return None
+    return _narrowed(b, op.operand, axis, start, length)
+
+
+def _has_part(x: SSAValue, axis: int, start: int, length: int) -> bool | None:
+    """Whether a window, along an axis counted from the back, is of one part of each concat; None without a concat."""
+    owner, extents = x.owner, shape_of(x)
+    if len(extents) < -axis or extents[axis] == 1 or splat(x) is not None:
+        return None
+    if isinstance(owner, shape.ConcatOp):
+        return owner.axis_index == len(extents) + axis and _part(owner, start, length) is not None
+    users = {use.operation for use in x.uses}
+    if not isinstance(owner, Operation) or not is_elementwise(type(owner)) or len(owner.results) > 1 or len(users) > 1:
+        return False
+    found = [_has_part(y, axis, start, length) for y in owner.operands]
+    return None if all(one is None for one in found) else all(one is not False for one in found)
+
+
+def _part(op: shape.ConcatOp, start: int, length: int) -> tuple[SSAValue, int] | None:
+    """The part that a window is within, and where it begins there."""
+    for part in op.parts:
+        extent = shape_of(part)[op.axis_index]
+        if start >= 0 and start + length <= extent:
+            return part, start
+        start -= extent
+    return None
+
+
+def _narrowed(b: MirBuilder, x: SSAValue, axis: int, start: int, length: int) -> SSAValue:
+    """The window of a value of which `_has_part` holds."""
+    owner, extents = x.owner, list(shape_of(x))
+    if len(extents) < -axis or extents[axis] == 1:
+        return x
+    if (number := splat(x)) is not None:
+        extents[axis] = length
+        return b.full(extents, number, element_of(x)).ssa
+    if isinstance(owner, shape.ConcatOp):
+        found = _part(owner, start, length)
+        assert found is not None
+        return b.narrow(found[0], axis, found[1], length).ssa
+    extents[axis] = length
+    return _recomputed(b, x, extents, lambda y: _narrowed(b, y, axis, start, length))
 
 
 @canonical(shape.ConcatOp)
