@@ -22,7 +22,18 @@ T = TypeVar("T", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Caches:
+class _Checked:
+    """A group of fields. ValueError for one that is not positive."""
+
+    def __post_init__(self) -> None:
+        for name in NAMES:
+            value = getattr(self, name, True)
+            if not isinstance(value, bool) and value <= 0:
+                raise ValueError(f"{name} must be positive, got {value}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caches(_Checked):
     """The data caches of one core. `numba/machine/model.py` reads the sizes of this machine."""
 
     line_bytes: int = 64
@@ -52,7 +63,7 @@ class Caches:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bf16Products:
+class Bf16Products(_Checked):
     """Whether matmuls of bf16 are worth keeping: passes before and after fusion ask."""
 
     bf16: bool = False
@@ -78,7 +89,7 @@ class Target(Bf16Products, Caches):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatmulCosts:
+class MatmulCosts(_Checked):
     """Costs that the choice of tiles and the passes before it share."""
 
     min_matmul_columns: int = 4
@@ -215,7 +226,7 @@ class TileCosts(MatmulCosts, Target):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoopNestCosts:
+class LoopNestCosts(_Checked):
     """Costs that fusion and the lowering of its groups share; both passes need the same numbers."""
 
     max_single_row_elements: int = 1 << 14
@@ -308,7 +319,7 @@ class NormalizeCosts(MatmulCosts, Bf16Products):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SinkCosts:
+class SinkCosts(_Checked):
     """Costs of `mir-split-axes` and `mir-sink-copies`."""
 
     max_moved_ops: int = 8
@@ -372,7 +383,7 @@ class LaunchCosts(Caches):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReductionCosts:
+class ReductionCosts(_Checked):
     """Costs of reductions: accuracy of sums against totals in memory."""
 
     sum_steps: int = 128
@@ -393,7 +404,7 @@ class ReductionCosts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowCosts:
+class RowCosts(_Checked):
     """Costs of kernels over rows: passes over a row, and vectors across short rows."""
 
     row_recompute_additions: int = 6
@@ -422,7 +433,7 @@ class RowCosts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnCosts:
+class ColumnCosts(_Checked):
     """Costs of elementwise kernels and of reductions over columns."""
 
     max_gathered_steps: int = 4
@@ -468,7 +479,7 @@ class ColumnCosts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorCosts:
+class VectorCosts(_Checked):
     """Costs that the passes over loops share."""
 
     unroll_vector_elements: int = 8
@@ -561,11 +572,14 @@ class CostModel(TileCosts, FusionCosts, NormalizeCosts, SinkCosts, GroupCosts, L
     """A processor and all costs of passes on it."""
 
 
+NAMES = tuple(field.name for field in fields(CostModel))
+"""The names of all fields."""
+
 COMMON = CostModel()
 """The registers of AVX2, which most processors have at least, and caches that most cores have."""
 
 
 def with_costs(kind: type[T], model: DataclassInstance, **others: Any) -> T:
     """Return a pass, or a group of costs, with the fields that it shares with a model, and `others`."""
-    names = {field.name for field in fields(model)}
-    return kind(**{field.name: getattr(model, field.name) for field in fields(kind) if field.name in names}, **others)
+    shared = [field.name for field in fields(kind) if field.name in NAMES and hasattr(model, field.name)]
+    return kind(**{name: getattr(model, name) for name in shared}, **others)

@@ -1,13 +1,18 @@
-"""The cost model of the processor that code is compiled for: its registers, and the caches of this machine."""
+"""The cost model of the processor that code is compiled for: registers, caches of this machine, a table of costs."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+import os
+import tomllib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from xdsl_rlx.lowering.numba.machine import cpu, llvm
-from xdsl_rlx.lowering.target import COMMON, Caches, CostModel, with_costs
+from xdsl_rlx.lowering.run_errors import ConfigurationError
+from xdsl_rlx.lowering.target import COMMON, NAMES, Caches, CostModel, with_costs
+
+VARIABLE = "XDSL_RLX_COSTS"
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 """Where Linux describes the caches of a core."""
@@ -20,15 +25,23 @@ def cost_model() -> CostModel:
     Return the model of the processor that `XDSL_RLX_CPU` names, by default of this machine.
 
     Caches are those of this machine if code is compiled for it alone, and common ones for a processor that is named.
-    Raises `ConfigurationError` as `llvm.target` does.
+    `XDSL_RLX_COSTS` names a table of other fields. Raises `ConfigurationError` as `llvm.target` does, and for a table
+    that cannot be read.
     """
-    return model_of(llvm.target())
+    model, path = model_of(llvm.target()), os.environ.get(VARIABLE)
+    if not path:
+        return model
+    table = _table(Path(path))
+    try:
+        return replace(model, **table)
+    except ValueError as error:
+        raise ConfigurationError(f"{VARIABLE}: {path}: {error}") from error
 
 
 def model_key() -> str:
     """Return the fields of the model that are not those of a common processor, as text for keys of caches."""
     model = cost_model()
-    own = {field.name: getattr(model, field.name) for field in fields(model)}
+    own = {name: getattr(model, name) for name in NAMES}
     return " ".join(f"{name}={value}" for name, value in own.items() if value != getattr(COMMON, name))
 
 
@@ -45,17 +58,34 @@ def host_caches(folder: Path) -> Caches:
     found = Caches()
     for index in sorted(folder.glob("index*")):
         try:
-            level, kind, size, line, ways = (
-                (index / name).read_text().strip()
-                for name in ("level", "type", "size", "coherency_line_size", "ways_of_associativity")
-            )
-            size = _bytes(size)
+            level, kind = ((index / name).read_text().strip() for name in ("level", "type"))
+            size = _bytes((index / "size").read_text().strip())
+            if level == "1" and kind == "Data":
+                line, ways = (
+                    int((index / name).read_text()) for name in ("coherency_line_size", "ways_of_associativity")
+                )
+                found = replace(found, l1_bytes=size, line_bytes=line, l1_ways=ways)
+            elif level == "2" and kind != "Instruction":
+                found = replace(found, l2_bytes=size)
         except (OSError, ValueError):
+            # not told, or 0, as some virtual machines say
             continue
-        if level == "1" and kind == "Data" and size and int(line) and int(ways):
-            found = replace(found, l1_bytes=size, line_bytes=int(line), l1_ways=int(ways))
-        elif level == "2" and kind != "Instruction" and size:
-            found = replace(found, l2_bytes=size)
+    return found
+
+
+def _table(path: Path) -> dict[str, float]:
+    """Return the fields of a TOML file."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{VARIABLE}: expected a TOML file of costs, got {str(path)!r}: {error}") from error
+    for name, value in found.items():
+        if name not in NAMES:
+            raise ConfigurationError(f"{VARIABLE}: {path} has {name!r}, which is not a field of the cost model")
+        default: object = getattr(COMMON, name)
+        kind = type(default)
+        if type(value) is not kind and not (kind is float and type(value) is int):
+            raise ConfigurationError(f"{VARIABLE}: {path}: expected {kind.__name__} for {name!r}, got {value!r}")
     return found
 
 
