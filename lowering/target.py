@@ -118,7 +118,7 @@ class TileCosts(MatmulCosts, Target):
 
     max_call_multiplications: int = 1 << 12
     """Multiplications up to which the call of a library takes long beside them: 50 products of 8x8x8 take 2.2 us as
-    tiles, and 3.6 by the library."""
+    tiles, and 3.6 by the library. breadth.py "products"."""
 
     min_packed_multiplications: int = 1_000_000
     """Multiplications from which on libraries pack both operands, which costs more than it gains for few rows. run.py
