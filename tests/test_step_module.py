@@ -174,14 +174,15 @@ def defined_by(node: ast.stmt) -> list[str]:
 
 def test_blas_has_its_threads_again_after_a_call(tmp_path: Path):
     g = rlx.Graph("product")
-    g.set_outputs([g.input("x", (8, 8)) @ g.param("w", (8, 8))])
+    # no product of few multiplications, which is no call of BLAS
+    g.set_outputs([g.input("x", (64, 64)) @ g.param("w", (64, 64))])
     names: dict[str, Any] = {}
     exec(rlx.numba_source(g), names)
     seen: list[int] = []
     get, put = names["BLAS_THREADS"]
     names["run"] = lambda *_: seen.append(get())  # pyright: ignore[reportUnknownLambdaType]
     put(2)
-    names["product"](x=np.ones((8, 8), np.float32), w=np.ones((8, 8)).tolist())
+    names["product"](x=np.ones((64, 64), np.float32), w=np.ones((64, 64)).tolist())
     assert (seen, get()) == ([1], 2)
 
 
