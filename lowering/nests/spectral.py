@@ -31,10 +31,6 @@ WIDTH = 8
 LEAST_PAIRED = 3
 """Stages up to which each has a call of its own."""
 
-LINE = 16
-"""Points of a frame that are read or written before those of the next one: a line of the cache, of f32. Frames of a
-power of two lie so that the first lines of all of them fall on one place of the cache."""
-
 
 @dataclass(frozen=True)
 class Complex:
@@ -251,9 +247,8 @@ class Transform:
         def transform(it: Iteration, source: Array, plan: Array, table: Array, *rest: Array) -> None:
             *turns, a, b, result = rest
             first = it.index * self.width
-            count = min(self.frames - first, self.width) if self.frames % self.width else self.width
             here, there = (Block(x[it.piece], 0 if self.vectors else self.width) for x in (a, b))
-            self.read(source, first, count, here)
+            self.read(source, first, here)
             if self.to_real:
                 for v in range(self.width):
                     for k in (0, self.n) if self.halves else (0,):  # bins that are real by definition
@@ -276,23 +271,31 @@ class Transform:
                     here[self.n, v] = here[0, v]  # bins repeat
                 self.turn_halves(turns[0], here, there)
                 here = there
-            self.write(here, result, first, count)
+            self.write(here, result, first)
 
-    def read(self, source: Array, first: Number, count: Number, block: Block) -> None:
-        n = source.shape[2]
-        for start in range(0, n, LINE):
-            for v in rolled(range(count)):
-                for j in rolled(range(start, min(start + LINE, n))):
-                    block[j, v] = Complex(*source[:, first + v, j])
+    def read(self, source: Array, first: Number, block: Block) -> None:
+        """Read a block of frames, point by point; behind the last frame, that one again."""
+        _, frames, n = source.shape
+        whole = frames % self.width == 0
+        for j in range(n):
+            for v in range(self.width):
+                frame = first + v if whole else min(first + v, frames - 1)
+                block[j, v] = Complex(*source[:, frame, j])
 
-    def write(self, block: Block, result: Array, first: Number, count: Number) -> None:
-        n = result.shape[2]
-        for start in range(0, n, LINE):
-            for v in rolled(range(count)):
-                for j in rolled(range(start, min(start + LINE, n))):
-                    x = block[j, v]
-                    x = x if self.factor == 1.0 else x.scaled(self.factor)
-                    result[:, first + v, j] = [x.re, x.im][: result.shape[0]]
+    def write(self, block: Block, result: Array, first: Number) -> None:
+        """Write a block of frames, point by point, but for those behind the last one."""
+        frames = result.shape[1]
+        if frames % self.width == 0 or first + self.width <= frames:
+            self.write_frames(block, result, first, self.width)
+        else:
+            self.write_frames(block, result, first, frames % self.width)
+
+    def write_frames(self, block: Block, result: Array, first: Number, count: int) -> None:
+        for j in range(result.shape[2]):
+            for v in range(count):
+                x = block[j, v]
+                x = x if self.factor == 1.0 else x.scaled(self.factor)
+                result[:, first + v, j] = [x.re, x.im][: result.shape[0]]
 
     def turn_halves(self, turns: Array, source: Block, target: Block) -> None:
         """

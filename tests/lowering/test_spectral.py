@@ -46,3 +46,15 @@ def test_the_blocks_of_any_number_of_frames_agree_with_numpy(n: int, frames: int
     x = np.random.default_rng(0).standard_normal((frames, n))
     ours = rlx.compile(transforms, threads=1)(x)
     np.testing.assert_allclose(ours, x + np.fft.fft(x).real, rtol=1e-12, atol=1e-11)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("frames", range(1, 26))
+def test_the_last_block_of_frames_is_read_and_written_to_its_end(frames: int, threads: int):
+    rng = np.random.default_rng(frames)
+    forward, back = (rlx.compile(f, threads=threads) for f in (np.fft.rfft, np.fft.ifft))
+    for n in (12, 30, 64):
+        x = rng.standard_normal((frames, n))
+        z = x + 1j * rng.standard_normal((frames, n))
+        np.testing.assert_allclose(forward(x), np.fft.rfft(x), 1e-12, 1e-12)
+        np.testing.assert_allclose(back(z), np.fft.ifft(z), 1e-12, 1e-12)
