@@ -57,6 +57,8 @@ def main() -> None:
 def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Yield the times of the cases asked for, and print them."""
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
+    # NumPy's idle threads keep cores busy for 2^28 cycles after a call, in the turns of all others
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "18")
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-options.threads :])
     with tempfile.TemporaryDirectory() as cache:
         os.environ["XDSL_RLX_CACHE_DIR"] = cache
