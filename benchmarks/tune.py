@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from math import exp, log
 from pathlib import Path
+from statistics import geometric_mean as mean
 from typing import Any
 
 import numpy as np
@@ -207,11 +207,6 @@ def ratios(sweep: Sweep, known: Costs) -> dict[float, list[float]]:
     return found
 
 
-def mean(numbers: list[float]) -> float:
-    """Return the geometric mean."""
-    return exp(sum(map(log, numbers)) / len(numbers))
-
-
 def saves(numbers: list[float]) -> bool:
     """Return whether programs take less time by `GAIN` on the whole, and none takes more by as much."""
     return mean(numbers) <= 1 - GAIN and max(numbers) <= 1 + GAIN
@@ -233,7 +228,7 @@ def best_of(sweep: Sweep, known: Costs) -> Costs:
 def bandwidths() -> Iterator[str]:
     """Yield the bandwidth of a copy by the bytes that it reads and writes, beside the caches of the model."""
     found = model.cost_model()
-    yield f"L1 {found.l1_bytes >> 10} KiB of {found.l1_ways} ways, L2 {found.l2_bytes >> 10} KiB"
+    yield f"L1 {found.l1_bytes >> 10} KiB, L2 {found.l2_bytes >> 10} KiB"
     double = rlx.compile(lambda x: x + x, threads=1)
     call = TURNS.times_of({"": partial(double, normal(1))}, time.process_time)[""]
     for size in (24 << 10, 128 << 10, 512 << 10, 1536 << 10, 8 << 20, 64 << 20):

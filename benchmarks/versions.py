@@ -7,11 +7,11 @@ of all rounds, and seconds up to the first step with an empty cache. A last colu
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import geometric_mean
 
 from run import HERE, Contestant, check_agreement
 from workloads import WORKLOADS
@@ -36,12 +36,7 @@ def main() -> None:
         cells += [f"{old[1]:.2f} s", f"{new[1]:.2f} s", f"{firsts[-1]:.2f}"]
         memory = f"{new[2] / old[2]:.2f}" if old[2] else "-"
         print(f"| {key} | " + " | ".join(cells) + f" | {memory} |", flush=True)
-    print(f"| mean | - | - | {mean(steps):.2f} | - | - | {mean(firsts):.2f} | - |")
-
-
-def mean(ratios: list[float]) -> float:
-    """The geometric mean."""
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+    print(f"| mean | - | - | {geometric_mean(steps):.2f} | - | - | {geometric_mean(firsts):.2f} | - |")
 
 
 def compared(key: str, options: argparse.Namespace) -> Iterator[tuple[float, float, float]]:

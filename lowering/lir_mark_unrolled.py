@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, UNROLL
 from xdsl_rlx.dialects.lir.memory import strides_of
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.kernel_pass import KernelPass
-from xdsl_rlx.lowering.target import UnrollCosts
+from xdsl_rlx.lowering.target import COMMON, UnrollCosts
 
 INDEX = IndexType()
 
@@ -33,9 +33,6 @@ The emitter tells LLVM the same."""
 
 DIVIDED = 7
 """The same for rows with divisions and roots, which take longer one by one than shuffled."""
-
-ELEMENTS = 8
-"""Elements of a vector, about."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +205,7 @@ def _is_row_of_vector(loop: scf.ForOp) -> bool:
     loops = [op for op in around.ops if op.regions] if around is not None else []
     if len(loops) == 1:
         return not loop.iter_args and _moves_along_row(loop)
-    if (trip_count(loop) or 0) <= ELEMENTS:
+    if (trip_count(loop) or 0) <= COMMON.unroll_vector_elements:
         return False
     if not any(isinstance(op, scf.ForOp) and not op.iter_args for op in loops):
         return False

@@ -9,7 +9,6 @@ quotes a case or workload.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from math import gcd, inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from xdsl.dialects.builtin import f64
@@ -42,9 +41,6 @@ class Caches(_Checked):
     l1_bytes: int = 1 << 15
     """Bytes of the L1 data cache of a core. A copied panel of a matmul's RHS fills it."""
 
-    l1_ways: int = 8
-    """Lines of the same set that fit into the L1 data cache."""
-
     l2_bytes: int = 1 << 20
     """Bytes of the L2 cache of a core. The larger it is, the more rows of a matmul are computed at a time."""
 
@@ -52,14 +48,6 @@ class Caches(_Checked):
     def line_columns(self) -> int:
         """Elements of 4 bytes in a cache line. Chunks of columns begin at multiples of it."""
         return self.line_bytes // 4
-
-    def lines_kept(self, stride: int) -> float:
-        """Return how many cache lines, this number of bytes apart, stay in the L1 data cache."""
-        if not stride:
-            return inf
-        lines, rest = divmod(stride, self.line_bytes)
-        sets = self.l1_bytes // (self.line_bytes * self.l1_ways)
-        return self.l1_ways * sets // (1 if rest else gcd(lines, sets))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +238,8 @@ class FusionCosts(LoopNestCosts):
     "softmax"."""
 
     vector_elements: int = 16
-    """Elements from which on a loop is in vectors itself, and not the loop around it. breadth.py "cross entropy"."""
+    """Elements that a vectorised loop computes at a time, in place of which functions of single rows are computed one
+    by one. breadth.py "cross entropy"."""
 
     load_additions: int = 2
     """Additions in the time of a load from L1. breadth.py "logs by outer"."""

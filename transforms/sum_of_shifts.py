@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import isfinite, prod
+from operator import add
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -31,11 +33,6 @@ class Shift:
     scale: float
     offsets: tuple[int, ...]
 
-    def overlaps(self, other: Shift) -> bool:
-        """Whether the windows of two terms of one base share elements."""
-        extents = shape_of(self.base)
-        return all(abs(a - b) < n for a, b, n in zip(self.offsets, other.offsets, extents, strict=True))
-
 
 class MergeShifts(RewritePattern):
     """Read the terms of a sum that are one tensor at several offsets from one copy of it between zeros."""
@@ -45,9 +42,8 @@ class MergeShifts(RewritePattern):
         if is_term(op) or not is_sum(op) or element_of(op.result) not in FLOATS:
             return
         shape = shape_of(op.result)
-        terms = [term for side in op.operands for term in _shifts(side, (0,) * len(shape), 1.0)]
         groups: dict[SSAValue, list[Shift]] = {}
-        for term in terms:
+        for term in _shifts(op):
             groups.setdefault(term.base, []).append(term)
         merged = [group for group in groups.values() if _is_stencil(group, shape)]
         if not merged:
@@ -64,19 +60,29 @@ class MergeShifts(RewritePattern):
             _erase_unused(rewriter, side)
 
 
-def _shifts(value: SSAValue, offsets: tuple[int, ...], scale: float) -> Iterable[Shift]:
-    """The terms of a value at these offsets, through sums and windows that nothing else uses."""
-    op = value.owner
-    if isinstance(op, AddOp) and is_sum(op) and value.has_one_use():
-        return [term for side in op.operands for term in _shifts(side, offsets, scale)]
-    if (found := window(value)) is not None:
-        moved = tuple(n + found.start * (axis == found.axis) for axis, n in enumerate(offsets))
-        return _shifts(found.part, moved, scale)
-    base = value
+def _shifts(root: AddOp) -> Iterable[Shift]:
+    """The terms of a sum, through sums and windows that nothing else uses."""
+    nowhere = tuple(0 for _ in shape_of(root.result))
+    waiting = [(side, nowhere) for side in reversed(root.operands)]
+    while waiting:
+        value, offsets = waiting.pop()
+        op = value.owner
+        if isinstance(op, AddOp) and is_sum(op) and value.has_one_use():
+            waiting += [(side, offsets) for side in reversed(op.operands)]
+        elif (found := window(value)) is not None:
+            moved = tuple(n + found.start * (axis == found.axis) for axis, n in enumerate(offsets))
+            waiting.append((found.part, moved))
+        else:
+            yield _scaled_term(value, offsets)
+
+
+def _scaled_term(value: SSAValue, offsets: tuple[int, ...]) -> Shift:
+    """A term without the numbers that it is multiplied by."""
+    base, scale = value, 1.0
     while (factor := _factor(base.owner)) is not None:
         base, more = factor
         scale *= more
-    return [Shift(base, scale, offsets)] if isfinite(scale) else [Shift(value, 1.0, offsets)]
+    return Shift(base, scale, offsets) if isfinite(scale) else Shift(value, 1.0, offsets)
 
 
 def _factor(op: object) -> tuple[SSAValue, float] | None:
@@ -92,10 +98,24 @@ def _factor(op: object) -> tuple[SSAValue, float] | None:
 
 def _is_stencil(group: Sequence[Shift], shape: Sequence[int]) -> bool:
     """Whether terms of one base are better read from one copy: they overlap, and reach little beyond each other."""
-    if not any(a.overlaps(b) and a.offsets != b.offsets for n, a in enumerate(group) for b in group[:n]):
+    if not overlap({term.offsets for term in group}, shape_of(group[0].base)):
         return False
     extents = [n + high - low for n, (low, high) in zip(shape, _ends(group), strict=True)]
     return prod(extents) <= MARGIN * prod(shape)
+
+
+def overlap(places: Iterable[tuple[int, ...]], extents: Sequence[int]) -> bool:
+    """Whether any two windows of one size share elements: those in one cell of a grid, or in neighbouring cells."""
+    cells: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for place in places:
+        if cells.setdefault(tuple(a // max(n, 1) for a, n in zip(place, extents, strict=True)), place) != place:
+            return True
+    for cell, place in cells.items():
+        for step in product((-1, 0, 1), repeat=len(cell)):
+            other = cells.get(tuple(map(add, cell, step)), place)
+            if other != place and all(abs(a - b) < n for a, b, n in zip(place, other, extents, strict=True)):
+                return True
+    return False
 
 
 def _ends(group: Sequence[Shift]) -> list[tuple[int, int]]:

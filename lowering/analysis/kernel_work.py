@@ -248,23 +248,29 @@ class _Walk(IndexRanges):
         until it is, unless a single turn is no better known or too many blocks were visited.
         """
         at_once = run(0, trips)
+        parts = [(at_once, trips)]
+        if at_once.unknown and trips > 1 and not run(0, 1).unknown >= at_once.unknown:
+            parts = self._divided(trips, run, at_once.unknown) or parts
         together = _Count()
-        if not at_once.unknown or trips == 1 or run(0, 1).unknown >= at_once.unknown:
-            together.add(at_once, trips)
-            return together
-        spans = [(0, trips)]
+        for one, count in parts:
+            together.add(one, count)
+        return together
+
+    def _divided(
+        self, trips: int, run: Callable[[int, int], _Count], unknown: set[Unknown]
+    ) -> list[tuple[_Count, int]] | None:
+        """The work of each part of some turns, and how many it has; None where dividing them does not help."""
+        parts, spans = list[tuple[_Count, int]](), [(0, trips)]
         while spans:
             first, count = spans.pop()
             one = run(first, count)
-            if self.visits > MOST_VISITS or (count == 1 and one.unknown >= at_once.unknown):
-                together = _Count()
-                together.add(at_once, trips)
-                return together
+            if self.visits > MOST_VISITS or (count == 1 and one.unknown >= unknown):
+                return None
             if one.unknown and count > 1:
                 spans += [(first + count // 2, count - count // 2), (first, count // 2)]
             else:
-                together.add(one, count)
-        return together
+                parts.append((one, count))
+        return parts
 
     def branch(self, op: scf.IfOp, found: _Count) -> None:
         sides = [self.count(region.block) if region.blocks else _Count() for region in op.regions]

@@ -116,7 +116,7 @@ class Nest:
         body: Callable[[Nest, SSAValue], None],
         rolled: bool = False,
         lanes: bool = False,
-        apart: bool = False,
+        outlined: bool = False,
     ) -> None:
         """`for name in [bounds)` that carries nothing."""
 
@@ -124,7 +124,7 @@ class Nest:
             body(inside, i)
             return ()
 
-        self.loop(bounds, (), step, name, rolled, lanes=lanes, outlined=apart)
+        self.loop(bounds, (), step, name, rolled, lanes=lanes, outlined=outlined)
 
     def lanes(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
         """`for name in [bounds)`, constants, over neighbours in memory, to be written out as vectors."""
@@ -269,10 +269,10 @@ class Kernel:
             self._indices[value] = made
         return self._indices[value]
 
-    def scratch(self, type_: AnyMemRef, name: str | None, apart: bool = False) -> SSAValue:
-        """A small buffer on the stack. `apart`: a loop of that mark that alone uses it finds nothing in it."""
+    def scratch(self, type_: AnyMemRef, name: str | None, outlined: bool = False) -> SSAValue:
+        """A small buffer on the stack. `outlined`: a loop of that mark that alone uses it finds nothing in it."""
         op = memref.AllocaOp.get(type_.element_type, shape=type_.get_shape())
-        if apart:
+        if outlined:
             op.attributes[OUTLINE] = UnitAttr()
         self._top.add_op(op)
         op.memref.name_hint = name

@@ -128,7 +128,7 @@ class TileBlock:
         """The sums start from zero, and are stored or added at the end."""
         kernel, panel, chains = nest.kernel, self.panel, self.chains
         element = self.factors.element
-        sums = kernel.scratch(MemRefType(element, [chains * self.rows.count, panel.columns]), "sums", apart=True)
+        sums = kernel.scratch(MemRefType(element, [chains * self.rows.count, panel.columns]), "sums", outlined=True)
         self._rows(nest, lambda at, r, i: self._begin(at, sums, r, i), copied=False)
         if chains == 1:
             nest.each((panel.low, panel.high), "k", lambda inside, k: self._step(inside, sums, k, 0))

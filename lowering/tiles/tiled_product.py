@@ -225,7 +225,7 @@ class TiledProduct:
 
         nest.each((nest.kernel.index(0), panels.value), "j", panel)
         few = s.of(width) * (s.of(nest.kernel.index(1)) - suffice)
-        emit_sums(self.factors, nest, self.ends, (first, (s.of(first) + few).value), apart=True)
+        emit_sums(self.factors, nest, self.ends, (first, (s.of(first) + few).value), outlined=True)
 
     def _panel(self, nest: Nest, panel: Panel) -> None:
         """All rows of a panel."""
@@ -240,7 +240,9 @@ class TiledProduct:
             if self._overlaps:
                 whole, rest = whole + 1, 0
             if whole:
-                _times(nest, whole, "i", lambda at, n: self._whole(at, panel, n, -(-self._lines // whole)), apart=True)
+                _times(
+                    nest, whole, "i", lambda at, n: self._whole(at, panel, n, -(-self._lines // whole)), outlined=True
+                )
             if rest:
                 last = (s.of(first) + whole * height).value if whole else first
                 self._block(nest, panel, TileRows(last, rest))
@@ -251,11 +253,13 @@ class TiledProduct:
             (nest.kernel.index(0), whole.value),
             "i",
             lambda at, n: self._whole(at, panel, n, self.costs.prefetched_lines),
-            apart=True,
+            outlined=True,
         )
         if height > 1:
             rest = s.of(first) + whole * s.of(nest.kernel.index(height))
-            nest.each((rest.value, end), "i", lambda inside, i: self._block(inside, panel, TileRows(i, 1)), apart=True)
+            nest.each(
+                (rest.value, end), "i", lambda inside, i: self._block(inside, panel, TileRows(i, 1)), outlined=True
+            )
 
     def _whole(self, nest: Nest, panel: Panel, number: SSAValue, fetched: int) -> None:
         """A tile of all its rows; before it so many lines of the next panel are brought nearer."""
@@ -325,11 +329,13 @@ class TiledProduct:
             return panel
         whole = panel.columns // lanes if lanes % MERGED == 0 else 0
         if whole:
-            between = kernel.scratch(MemRefType(element, [lanes * self._lines]), "between", apart=True)
+            between = kernel.scratch(MemRefType(element, [lanes * self._lines]), "between", outlined=True)
             merged = SideBySide(lanes, self._lines, between)
             vectors = kernel.index(0), kernel.index(whole)
             # or LLVM would keep the patterns of its shuffles in registers that the sums need
-            nest.each(vectors, "vector", lambda inside, vector: self._bring(inside, panel, merged, vector), apart=True)
+            nest.each(
+                vectors, "vector", lambda inside, vector: self._bring(inside, panel, merged, vector), outlined=True
+            )
         for vector in range(whole, -(-panel.columns // lanes)):
             ends = vector * lanes, min((vector + 1) * lanes, panel.columns)
             nest.each(
@@ -399,13 +405,13 @@ def _nth(nest: Nest, first: SSAValue, number: SSAValue, step: int) -> SSAValue:
     return (s.of(first) + steps).value
 
 
-def _times(nest: Nest, count: int, name: str, body: Callable[[Nest, SSAValue], None], apart: bool = False) -> None:
+def _times(nest: Nest, count: int, name: str, body: Callable[[Nest, SSAValue], None], outlined: bool = False) -> None:
     """`body` for each number below `count`."""
     zero = nest.kernel.index(0)
     if count == 1:
         body(nest, zero)
     else:
-        nest.each((zero, nest.kernel.index(count)), name, body, apart=apart)
+        nest.each((zero, nest.kernel.index(count)), name, body, outlined=outlined)
 
 
 def emit_sums(
@@ -413,7 +419,7 @@ def emit_sums(
     nest: Nest,
     rows: tuple[SSAValue, SSAValue],
     columns: tuple[SSAValue, SSAValue],
-    apart: bool = False,
+    outlined: bool = False,
 ) -> None:
     """Each element by itself, as a sum along the inner dimension: for a right factor that lies along it."""
     kernel, into = nest.kernel, factors.into
@@ -431,4 +437,6 @@ def emit_sums(
         (total,) = inside.loop(bounds, (start.value,), add, "k")
         inside.store(inside.scalars.of(total), into.buffer, at)
 
-    nest.each(rows, "i", lambda row, i: row.each(columns, "j", lambda inside, j: element(inside, i, j)), apart=apart)
+    nest.each(
+        rows, "i", lambda row, i: row.each(columns, "j", lambda inside, j: element(inside, i, j)), outlined=outlined
+    )

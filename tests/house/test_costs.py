@@ -32,7 +32,7 @@ FACTS = {
     "lowering/fuse/normal_forms.py": {"RADICES"},  # factors that a kernel is written for
     "lowering/groups/group.py": {"ROW", "UNIT", "BATCH", "LANE"},  # names of indices
     # loops that LLVM's vectoriser takes, which the emitter asks about, too
-    "lowering/lir_mark_unrolled.py": {"SHORT", "ROW_OF_VECTOR", "DIVIDED", "ELEMENTS"},
+    "lowering/lir_mark_unrolled.py": {"SHORT", "ROW_OF_VECTOR", "DIVIDED"},
     "lowering/tiles/factors.py": {"UNSIGNED"},  # bits
     "lowering/tiles/side_by_side.py": {"MERGED"},  # lines that two merges bring together
 }

@@ -8,6 +8,7 @@ import oracle
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.transforms.sum_of_shifts import overlap
 
 COLUMNS = 64
 
@@ -63,3 +64,38 @@ def test_slices_of_both_axes_and_whole_uses_add_up() -> None:
     np.testing.assert_allclose(found, 2 * at * factor, rtol=1e-13)
     (second,) = oracle.evaluate(as_graph_module(rlx.nth_order_grad(g, "x", 2)).module, at, np.ones(()), np.ones((4, 6)))
     np.testing.assert_allclose(second, 2 * factor, rtol=1e-13)
+
+
+def test_sums_of_thousands_of_terms_are_differentiated_without_recursion() -> None:
+    def loss(x: Any) -> Any:
+        total = np.float64(0)
+        for n in range(1500):
+            total = total + (x[n % 7 : n % 7 + 40] * (n % 5)).sum()
+        return total
+
+    x = np.linspace(0, 1, 50)
+    expected = np.zeros(50)
+    for n in range(1500):
+        expected[n % 7 : n % 7 + 40] += n % 5
+    np.testing.assert_allclose(rlx.compile(rlx.grad(loss))(x), expected, 1e-12)
+
+
+def test_a_slice_of_thousands_of_elementwise_ops_is_computed() -> None:
+    def chain(x: Any) -> Any:
+        for n in range(2000):
+            x = x * 1.0001 if n % 2 else -x
+        return x[3:10]
+
+    x = np.linspace(0, 1, 50)
+    np.testing.assert_allclose(rlx.compile(chain)(x), chain(x), 1e-10)
+
+
+def test_windows_that_share_elements_are_found() -> None:
+    """Those of one cell, of neighbours along each axis and across, and none that only touch."""
+    places = list(np.ndindex(4, 4, 4))
+    for extents in ((1, 1, 1), (2, 1, 3), (3, 3, 2)):
+        for first in places[::5]:
+            for second in places:
+                distances = zip(first, second, extents, strict=True)
+                shares = first != second and all(abs(a - b) < n for a, b, n in distances)
+                assert overlap({first, second}, extents) == shares

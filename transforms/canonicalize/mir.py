@@ -451,6 +451,11 @@ def narrow_once(op: shape.NarrowOp, b: MirBuilder) -> Value | SSAValue | None:
     return None
 
 
+SEARCHED = 16
+"""Elementwise ops in a row behind which `narrow_elements` looks for a concat: more than stand between a pad and its
+gradient."""
+
+
 @canonical(shape.NarrowOp)
 def narrow_elements(op: shape.NarrowOp, b: MirBuilder) -> SSAValue | None:
     """`narrow(f(concat(.., x, ..), c)) = f(x, c)` of elementwise ops that nothing else reads: gradients of pads."""
@@ -459,13 +464,17 @@ def narrow_elements(op: shape.NarrowOp, b: MirBuilder) -> SSAValue | None:
     owner = op.operand.owner
     if not isinstance(owner, Operation) or not is_elementwise(type(owner)):
         return None
-    if not _has_part(op.operand, axis, start, length):
+    if not _has_part(op.operand, axis, start, length, SEARCHED):
         return None
     return _narrowed(b, op.operand, axis, start, length)
 
 
-def _has_part(x: SSAValue, axis: int, start: int, length: int) -> bool | None:
-    """Whether a window, along an axis counted from the back, is of one part of each concat; None without a concat."""
+def _has_part(x: SSAValue, axis: int, start: int, length: int, depth: int) -> bool | None:
+    """
+    Whether a window, along an axis counted from the back, is of one part of each concat; None without a concat.
+
+    Concats are looked for behind `depth` elementwise ops.
+    """
     owner, extents = x.owner, shape_of(x)
     if len(extents) < -axis or extents[axis] == 1 or splat(x) is not None:
         return None
@@ -474,7 +483,9 @@ def _has_part(x: SSAValue, axis: int, start: int, length: int) -> bool | None:
     users = {use.operation for use in x.uses}
     if not isinstance(owner, Operation) or not is_elementwise(type(owner)) or len(owner.results) > 1 or len(users) > 1:
         return False
-    found = [_has_part(y, axis, start, length) for y in owner.operands]
+    if not depth:
+        return False
+    found = [_has_part(y, axis, start, length, depth - 1) for y in owner.operands]
     return None if all(one is None for one in found) else all(one is not False for one in found)
 
 

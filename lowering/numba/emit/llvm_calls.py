@@ -18,13 +18,9 @@ from xdsl_rlx.dialects.lir.memory import strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar import SMALL, FmodOp
 from xdsl_rlx.lowering.functions import FUNCTIONS, SMALL_VARIANTS
-from xdsl_rlx.lowering.numba.emit.loop_hints import INTERLEAVE, METADATA
+from xdsl_rlx.lowering.numba.emit.loop_hints import CALL_BITS, INTERLEAVE, METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS
 from xdsl_rlx.lowering.numba.emit.scalar_types import bits_of, double
-
-VECTOR_BITS = 2048
-"""Bits of a vector argument: four AVX-512 registers. Half of it runs 1.7 times as long, as a call waits for the one
-before; twice as much compiles 1.4 times as long. Benchmark: `60 chained sines` of breadth.py."""
 
 LEAST_CALLS = 4
 """Calls of one function in a loop from which on they are calls of its vector version: a version takes about as long to
@@ -58,7 +54,7 @@ def call_lanes(loop: scf.ForOp, known: Mapping[SSAValue, int]) -> int | None:
         return None
     if any(isinstance(x.type, AnyFloat | IndexType) for x in loop.iter_args) or not _accesses_neighbours(loop):
         return None
-    return VECTOR_BITS // bits
+    return CALL_BITS // bits
 
 
 def _accesses_neighbours(loop: scf.ForOp) -> bool:

@@ -26,6 +26,11 @@ time; with rests of 1 to 4 elements they would take up to 1.7 times as long."""
 SHORT_VECTOR, MOST_SINGLE = 8, 4
 """Elements of the vectors that LLVM computes a rest in, and how many others it computes one by one at most."""
 
+CALL_BITS = 2048
+"""Bits of a vector argument of a call of `llvm_calls.py`: four AVX-512 registers. Half of it runs 1.7 times as long, as
+a call waits for the one before; twice as much compiles 1.4 times as long. Benchmark: `60 chained sines` of breadth.py.
+"""
+
 LONG_LOOP = 1024
 """Iterations from which on a long chain is worth four copies of the loop's body, which take long to compile."""
 
@@ -50,11 +55,8 @@ class LoopHint:
 
 
 def _listed(values: Property) -> str:
-    texts = {int: "i32 {}", str: '!"{}"', bool: "i1 {}"}
-    return ", ".join(
-        f"!{{{_listed(x)}}}" if isinstance(x, tuple) else texts[type(x)].format(str(x).lower() if x is True else x)
-        for x in values
-    )
+    texts = {int: "i32 {}", str: '!"{}"', bool: "i1 {:d}"}
+    return ", ".join(f"!{{{_listed(x)}}}" if isinstance(x, tuple) else texts[type(x)].format(x) for x in values)
 
 
 INTERLEAVE = {n: LoopHint(f"interleave_{n}", (("llvm.loop.interleave.count", n),)) for n in (1, 2, 4)}
@@ -78,7 +80,7 @@ CALLS = {
             ("llvm.loop.interleave.count", 1),
         )
     )
-    for lanes in (32, 64)
+    for lanes in (CALL_BITS // bits for bits in (64, 32))
 }
 """What LLVM text says of loops of calls of `llvm_calls.py`, by lanes: one vector at a time, the last one masked."""
 HINTS = (*INTERLEAVE.values(), KEEP_ROLLED, AS_VECTORS, MASKED, WRITTEN_OUT, *SIDE_BY_SIDE.values())

@@ -61,10 +61,8 @@ def host_caches(folder: Path) -> Caches:
             level, kind = ((index / name).read_text().strip() for name in ("level", "type"))
             size = _bytes((index / "size").read_text().strip())
             if level == "1" and kind == "Data":
-                line, ways = (
-                    int((index / name).read_text()) for name in ("coherency_line_size", "ways_of_associativity")
-                )
-                found = replace(found, l1_bytes=size, line_bytes=line, l1_ways=ways)
+                line = int((index / "coherency_line_size").read_text())
+                found = replace(found, l1_bytes=size, line_bytes=line)
             elif level == "2" and kind != "Instruction":
                 found = replace(found, l2_bytes=size)
         except (OSError, ValueError):
