@@ -55,8 +55,10 @@ class LoopHint:
 
 
 def _listed(values: Property) -> str:
-    texts = {int: "i32 {}", str: '!"{}"', bool: "i1 {:d}"}
-    return ", ".join(f"!{{{_listed(x)}}}" if isinstance(x, tuple) else texts[type(x)].format(x) for x in values)
+    texts = {int: "i32 {}", str: '!"{}"', bool: "i1 {}"}
+    return ", ".join(
+        f"!{{{_listed(x)}}}" if isinstance(x, tuple) else texts[type(x)].format(str(x).lower()) for x in values
+    )
 
 
 INTERLEAVE = {n: LoopHint(f"interleave_{n}", (("llvm.loop.interleave.count", n),)) for n in (1, 2, 4)}
