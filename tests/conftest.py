@@ -58,3 +58,9 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["XDSL_RLX_CACHE_DIR"]
     else:
         os.environ["XDSL_RLX_CACHE_DIR"] = before
+
+
+@pytest.fixture
+def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to eight threads are used, on any machine."""
+    monkeypatch.setattr("xdsl_rlx.lowering.numba.driver.process.cores", lambda: 8)

@@ -146,6 +146,7 @@ def test_a_forked_child_runs_and_compiles(folder: Path):
     assert bits(compiled(**arrays())) == right
 
 
+@pytest.mark.usefixtures("eight_cores")
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_results_are_the_same_from_run_to_run(name: str, threads: int):

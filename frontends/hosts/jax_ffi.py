@@ -79,7 +79,7 @@ def _name(compiled: CompiledGraph, held: Mapping[str, Array], nans: bool) -> str
 def _registered(name: str, compiled: CompiledGraph, nans: bool) -> Target:
     plan = plan_of(compiled)
     if plan.parallel:
-        pool().ensure_workers(plan.threads - 1)
+        pool().ensure_workers(plan.workers)
     check = _Check(_nan_check(compiled)) if nans else None
     pointers = [_pointer(one) if one else 0 for one in (_report(), check)]
     table = words([plan.address, *pointers])

@@ -132,9 +132,10 @@ def compile(
     `donate="state"`, `donate=("params", "state")`. The first item of the returned tuple that fits is taken, else the
     whole result; `donate={"state": 1}` takes item 1. A call returns the overwritten arrays. The rest is about graphs.
 
-    `threads` is the maximum number of threads of a call. The default is XDSL_RLX_NUM_THREADS, else one per available
-    core. Programs that any process compiled before are loaded from the cache on disk. The backend "numba" compiles the
-    kernels that `numba_source` prints with Numba; calls, threads and cache are the same.
+    `threads` is the maximum number of threads of a call, of which no more run than there are available cores. The
+    default is XDSL_RLX_NUM_THREADS, else one per core. Programs that any process compiled before are loaded from the
+    cache on disk. The backend "numba" compiles the kernels that `numba_source` prints with Numba; calls, threads and
+    cache are the same.
 
     `donate` maps argument names to the indices of the outputs that overwrite them; both have the same type. A donated
     param has its new value in the next call, and the array passed for a donated input is overwritten. Calls return the

@@ -54,6 +54,7 @@ def test_orders_of_axes(order: tuple[int, ...]) -> None:
         assert np.array_equal(f(x), np.transpose(x, order) * 2)
 
 
+@pytest.mark.usefixtures("eight_cores")
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_values_that_the_second_cache_does_not_hold(threads: int) -> None:
     f = rlx.compile(lambda x, y, z: x.T * y + z.T, threads=threads)

@@ -68,6 +68,7 @@ def thread_count(threads: object = None) -> int:
     """
     Threads of a run: the argument, else `XDSL_RLX_NUM_THREADS`, else the cores this process may use.
 
+    Never more than these cores: further threads would take turns with the others, and cut work into smaller pieces.
     Raises `ConfigurationError` for anything but an integer from 1 to 1024.
     """
     if threads is None:
@@ -79,11 +80,11 @@ def thread_count(threads: object = None) -> int:
             raise ConfigurationError(
                 f"XDSL_RLX_NUM_THREADS must be an integer from 1 to {MAX_THREADS}, got {text[:40]!r}"
             )
-        return int(text)
+        return min(int(text), cores())
     count = None if isinstance(threads, bool) or not isinstance(threads, SupportsIndex) else index(threads)
     if count is None or not 1 <= count <= MAX_THREADS:
         raise ConfigurationError(f"threads must be an integer from 1 to {MAX_THREADS}, got {threads!r}")
-    return count
+    return min(count, cores())
 
 
 def words(values: Sequence[int]) -> Words:
@@ -337,13 +338,8 @@ class RunPlan:
 
     @property
     def workers(self) -> int:
-        """
-        The workers that take part in a run.
-
-        Not more than there are other cores: chunks are as many as threads were asked for, so that results do not
-        depend on the machine, but workers beyond the cores would only take turns with each other.
-        """
-        return min(self.threads, cores()) - 1
+        """The workers that take part in a run."""
+        return self.threads - 1
 
     def get(self, offset: int) -> int:
         return int(self.table[offset // WORD])

@@ -57,6 +57,7 @@ def test_empty_launches_are_left_out():
     assert phases([launch("a", 0)]) == []
 
 
+@pytest.mark.usefixtures("eight_cores")
 @pytest.mark.parametrize("threads", [1, 2, 3, 4, 8])
 def test_many_phases_give_the_exact_sum_at_any_thread_count(build, make, threads: int):
     x = np.arange(1000, dtype=np.float32)
@@ -64,6 +65,7 @@ def test_many_phases_give_the_exact_sum_at_any_thread_count(build, make, threads
     assert all(graph(x)[0] == 499500 for _ in range(20))
 
 
+@pytest.mark.usefixtures("eight_cores")
 def test_results_have_the_same_bits_at_any_thread_count(build, make):
     x = np.random.default_rng(0).standard_normal(5000).astype(np.float32)
     results = {graph(x)[0].tobytes() for graph in (build(make.sum(5000), n) for n in (1, 2, 4)) for _ in range(50)}
@@ -77,6 +79,7 @@ def test_more_chunks_than_tickets(build, make):
     assert np.array_equal(y, x + x)
 
 
+@pytest.mark.usefixtures("eight_cores")
 def test_independent_launches_run(build, make):
     size = 64
     launches = [
@@ -249,11 +252,22 @@ def test_bad_thread_counts_in_the_environment_are_errors(monkeypatch: pytest.Mon
         thread_count()
 
 
+@pytest.mark.usefixtures("eight_cores")
 def test_the_argument_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDSL_RLX_NUM_THREADS", "3")
     assert (thread_count(), thread_count(5)) == (3, 5)
     monkeypatch.delenv("XDSL_RLX_NUM_THREADS")
-    assert thread_count() == len(os.sched_getaffinity(0))
+    assert thread_count() == 8
+
+
+def test_threads_are_at_most_the_cores(monkeypatch: pytest.MonkeyPatch):
+    most = len(os.sched_getaffinity(0))
+    assert [thread_count(n) for n in (1, most, most + 1, 1024)] == [1, most, most, most]
+    monkeypatch.setenv("XDSL_RLX_NUM_THREADS", "1024")
+    assert thread_count() == thread_count(None) == most
+    compiled = xdsl_rlx.compile(lambda x: np.tanh(x @ x), threads=1024)
+    x = np.eye(300, dtype=np.float32)
+    assert np.array_equal(compiled(x), xdsl_rlx.compile(lambda x: np.tanh(x @ x), threads=most)(x))
 
 
 def test_the_drivers_python_does_what_its_machine_code_does(code: bytes, make):
