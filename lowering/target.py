@@ -296,8 +296,9 @@ class NormalizeCosts(MatmulCosts, Bf16Products):
     """Blocks of a row from which on that pays: the launches take 3 us, as long as 16,000 elements. breadth.py
     "argmax"."""
 
-    max_interleaved_parts: int = 4
-    """Parts of a concat that are interleaved in vectors; LLVM shuffles as many registers well. breadth.py "stack"."""
+    max_interleaved_parts: int = 8
+    """Parts of a concat that are interleaved in vectors; LLVM shuffles as many registers well. breadth.py "stack" and
+    "unfold 5"."""
 
     min_interleaved_elements: int = 64
     """Elements of a part from which on that pays; fewer are a vector or two. breadth.py "stack"."""
