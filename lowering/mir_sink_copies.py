@@ -1,9 +1,11 @@
-"""The pass `mir-sink-copies`: elementwise ops on what a concat or a gather copies, which saves reading the copy."""
+"""The pass `mir-sink-copies`: elementwise ops on what a concat or a gather copies, which saves reading the copy.
+
+A transpose moves the other way: elementwise ops read what is transposed, which saves writing it in the first order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
@@ -15,12 +17,13 @@ from xdsl.traits import IsTerminator
 
 from xdsl_rlx.dialects.mir.index import GatherOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
-from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, ReshapeOp
+from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS
 from xdsl_rlx.lowering.target import SinkCosts
 from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.driver import RewritingPass, is_constant, is_elementwise, rewrite
+from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,8 @@ class MirSinkCopiesPass(SinkCosts, RewritingPass):
     Move a concat or a gather behind the elementwise ops that alone read it, where nothing else would fuse with these.
 
     The parts of a concat are then computed right into their windows of the result. A gather moves if its table has at
-    most half as many elements as its result.
+    most half as many elements as its result. A transpose whose result is stored, or read by an elementwise op, moves in
+    front of the elementwise ops that compute its operand from values in memory.
 
     ```mlir
     %0 = mir.concat %x, %y axis 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
@@ -44,11 +48,12 @@ class MirSinkCopiesPass(SinkCosts, RewritingPass):
     name = "mir-sink-copies"
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
-        if not any(isinstance(op, ConcatOp | GatherOp) for op in module.walk()):
+        if not any(isinstance(op, ConcatOp | GatherOp | TransposeOp) for op in module.walk()):
             return False
         # what nothing reads any more reads copies, too
         remove_dead(module.body, PatternRewriterListener())
-        return rewrite(module, SinkCopy(self))
+        changed = rewrite(module, SinkCopy(self))
+        return rewrite(module, RaiseTranspose(self)) or changed
 
 
 @dataclass
@@ -98,6 +103,99 @@ class SinkCopy(RewritePattern):
             parts.append(rewriter.insert(copy).results[0])
             start += shape[axis]
         rewriter.replace(user, [], [b.concat([b.value(part) for part in parts], axis).ssa])
+
+
+@dataclass
+class RaiseTranspose(RewritePattern):
+    """A transpose and the elementwise ops that compute its operand change places."""
+
+    costs: SinkCosts
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, TransposeOp) or not _moves(op) or not _is_stored_or_computed_with(op.result):
+            return
+        chain = _chain(op.operand, self.costs.max_moved_ops)
+        if chain is None or not chain.ops or sum(map(scalar_cost, chain.ops)) > self.costs.max_transposed_additions:
+            return
+        if len(chain.reads) <= self.costs.max_transposed_reads:
+            rewriter.replace(op, [], [_transposed(MirBuilder(rewriter), op.operand, op.perm_list)])
+
+
+def _moves(op: TransposeOp) -> bool:
+    """Whether a transpose changes the order of elements: more than axes of extent 1 move."""
+    shape = shape_of(op.operand)
+    axes = [axis for axis in op.perm_list if shape[axis] != 1]
+    return axes != sorted(axes)
+
+
+def _is_stored_or_computed_with(value: SSAValue) -> bool:
+    """Whether all users store a value, or read it element by element."""
+
+    def computes(user: Operation) -> bool:
+        if isinstance(user, ReshapeOp):
+            return _is_stored_or_computed_with(user.result)
+        return user.has_trait(IsTerminator) or (is_elementwise(type(user)) and not isinstance(user, ExpandOp))
+
+    return value.first_use is not None and all(computes(use.operation) for use in value.uses)
+
+
+def _computing(value: SSAValue) -> Operation | None:
+    """The elementwise op that computes a value, and no other."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or isinstance(owner, ReshapeOp | ExpandOp) or is_constant(owner):
+        return None
+    return owner if is_elementwise(type(owner)) and len(owner.results) == 1 else None
+
+
+@dataclass
+class _Chain:
+    """Elementwise ops, and the values of as many elements as their result that they read."""
+
+    ops: list[Operation] = field(default_factory=list[Operation])
+    reads: set[SSAValue] = field(default_factory=set[SSAValue])
+
+
+def _chain(value: SSAValue, depth: int) -> _Chain | None:
+    """The elementwise ops, so many in a row, that compute a value from values in memory; None if there are others."""
+    chain = _Chain()
+    waiting = [(value, depth)]
+    while waiting:
+        one, left = waiting.pop()
+        if (op := _computing(one)) is not None:
+            if not left or not one.has_one_use():
+                return None
+            chain.ops.append(op)
+            waiting += [(x, left - 1) for x in op.operands]
+        elif not _lies_in_memory(one):
+            return None
+        elif prod(shape_of(one)) == prod(shape_of(value)):
+            chain.reads.add(one)
+    return chain
+
+
+def _lies_in_memory(value: SSAValue) -> bool:
+    owner = value.owner
+    while isinstance(owner, ExpandOp | TransposeOp | ReshapeOp):
+        owner = owner.operands[0].owner
+    return not isinstance(owner, Operation) or is_constant(owner) or LOOPS.get(type(owner)) is None
+
+
+def _transposed(b: MirBuilder, value: SSAValue, perm: Sequence[int]) -> SSAValue:
+    """A value that broadcasts to the operand of a transpose, with its axes in the order of the result."""
+    shape, owner = shape_of(value), value.owner
+    if all(n == 1 for n in shape):
+        return b.reshape(value, [1] * len(perm) if shape else []).ssa
+    full = [1] * (len(perm) - len(shape)) + list(shape)
+    if isinstance(owner, ExpandOp):
+        return b.expand(b.value(_transposed(b, owner.operand, perm)), [full[axis] for axis in perm]).ssa
+    if (op := _computing(value)) is None:
+        return b.transpose(b.reshape(value, full), perm).ssa
+    copy = type(op).create(
+        operands=[_transposed(b, operand, perm) for operand in op.operands],
+        result_types=[TensorType(element_of(value), [full[axis] for axis in perm])],
+        properties=dict(op.properties),
+    )
+    return b.builder.insert(copy).results[0]
 
 
 def _reader(value: SSAValue) -> Operation | None:

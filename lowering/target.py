@@ -318,6 +318,14 @@ class SinkCosts(_Checked):
     max_sunk_parts: int = 4
     """Parts of a concat that elementwise ops are computed on one by one, a kernel each. breadth.py "roll"."""
 
+    max_transposed_reads: int = 1
+    """Values of all elements that a kernel reads transposed instead of a copy of its result. Each has tiles of its own.
+    breadth.py "normalise colours"."""
+
+    max_transposed_additions: int = 12
+    """Additions for an element of such a kernel: columns that fill no vector are computed one by one. breadth.py
+    "normalise colours"."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PrepareCosts(NormalizeCosts, SinkCosts):

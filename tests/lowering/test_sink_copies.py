@@ -25,6 +25,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "differences": lambda x, y: x[:, 1:] * x[:, :-1] + y[:, :1],
     "rows of a table": lambda x, y: np.exp(x[np.arange(3 * x.shape[0]) // 3]) * 2,
     "columns of a table": lambda x, y: abs(x[:, np.arange(2 * x.shape[1]) % x.shape[1]] + 1) + y[:, :1],
+    "transposed": lambda x, y: (np.exp(x) * 2 + y[:1]).T,
+    "transposed, by its rows": lambda x, y: ((x - y[:, :1]).T / 3)[1:],
+    "three axes": lambda x, y: np.transpose((x[:, :, None] * y[0, :3] + 1) * x[0, 0], (2, 0, 1)) - y.T[0, 0],
     "spread": lambda x, y: np.stack([x, y * 2], axis=-1).reshape(x.shape[0], -1) * 3,
 }
 

@@ -69,3 +69,45 @@ func.func @large_table(%table: tensor<40x3xf32>, %at: tensor<9xi32>) -> tensor<9
   %1 = mir.exp %0 : tensor<9x3xf32>
   func.return %1 : tensor<9x3xf32>
 }
+
+// -----
+
+// A transpose that is stored moves in front of elementwise ops on one value in memory; other operands broadcast.
+// CHECK-LABEL: func.func @transposed
+// CHECK-NEXT: %0 = mir.transpose %x perm [1, 0]
+// CHECK-NEXT: %1 = mir.cast %0 : tensor<3x2xi8> to tensor<3x2xf32>
+// CHECK-NEXT: %2 = mir.reshape %row : tensor<3xf32> to tensor<1x3xf32>
+// CHECK-NEXT: %3 = mir.transpose %2 perm [1, 0]
+// CHECK-NEXT: %4 = mir.mul %1, %3
+// CHECK-NEXT: func.return %4
+func.func @transposed(%x: tensor<2x3xi8>, %row: tensor<3xf32>) -> tensor<3x2xf32> {
+  %0 = mir.cast %x : tensor<2x3xi8> to tensor<2x3xf32>
+  %1 = mir.mul %0, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %2 = mir.transpose %1 perm [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  func.return %2 : tensor<3x2xf32>
+}
+
+// -----
+
+// Two values would be transposed instead of one.
+// CHECK-LABEL: func.func @of_two
+// CHECK-NEXT: mir.mul
+// CHECK-NEXT: mir.transpose
+func.func @of_two(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<3x2xf32> {
+  %0 = mir.mul %x, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = mir.transpose %0 perm [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  func.return %1 : tensor<3x2xf32>
+}
+
+// -----
+
+// A matmul reads its operands transposed at no cost.
+// CHECK-LABEL: func.func @multiplied
+// CHECK-NEXT: mir.exp
+// CHECK-NEXT: mir.transpose
+func.func @multiplied(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) -> tensor<3x4xf32> {
+  %0 = mir.exp %x : tensor<2x3xf32>
+  %1 = mir.transpose %0 perm [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %2 = mir.matmul %1, %y : (tensor<3x2xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+  func.return %2 : tensor<3x4xf32>
+}
