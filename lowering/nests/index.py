@@ -33,13 +33,24 @@ SHORT = 32
 LINES = 16
 """Lines of a table that one iteration of a gather of single elements reads at the same indices."""
 
+MOST_TAKEN = 2048
+"""Elements that one iteration of it copies of each line at most: as many are more than the cache lines of a line that
+fits L1. Each thread has some iterations. benchmarks/breadth.py: "grid_sample"."""
+
+TOGETHER = 2
+"""Lines that are read with one load of the index; those of more lines would not be in L1. benchmarks/breadth.py:
+"grid_sample"."""
+
 
 def _gather_elements(op: GatherOp, work: Work) -> None:
     """An iteration copies the elements of some lines at some neighbouring indices, which it clamps once."""
     batches, outer, extent, count, _ = op.extents
     reads = [work.read(op.table, (batches, outer, extent)), work.read(op.indices, (batches, count))]
     result = work.write(op.result, (batches, outer, count))
-    length, lines = min(TAKEN, count), min(LINES, outer)
+    lines = min(LINES, outer)
+    share = count if work.buffers.threads == 1 else count // (4 * work.buffers.threads)
+    length = min(max(share, TAKEN), MOST_TAKEN, count)
+    together = TOGETHER if outer % TOGETHER == 0 else 1
     blocks, groups = -(-count // length), -(-outer // lines)
 
     @work.over(batches * groups * blocks, (1 + 4 * lines) * length, reads, [result])
@@ -50,9 +61,10 @@ def _gather_elements(op: GatherOp, work: Work) -> None:
         places = scratch(length, i64)
         for k in some:
             places[k] = cast(clamped(indices[b, first + k], extent), i64)
-        for o in range(group * lines, min((group + 1) * lines, outer)):
+        for o in range(group * lines, min((group + 1) * lines, outer), together):
             for k in some:
-                result[b, o, first + k] = table[b, o, cast(places[k], INDEX)]
+                for line in range(together):
+                    result[b, o + line, first + k] = table[b, o + line, cast(places[k], INDEX)]
 
 
 @NEST.rule(GatherOp)
