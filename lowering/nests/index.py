@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf, prod
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import AnyFloat, f64, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.constants import integer_range, is_integer
 from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, ScatterMaxOp, ScatterOp
@@ -95,6 +95,9 @@ MOST_COLUMNS = 1024
 them; each thread has some. benchmarks/breadth.py: "gather rows of 1000x768 f32 grad"."""
 
 
+SCATTERED = 4
+"""Single elements that one iteration of a loop scatters, in their order. benchmarks/breadth.py: "bincount"."""
+
 Combine: TypeAlias = Callable[[Number, Number], Number]
 
 
@@ -117,7 +120,7 @@ def scatter_max_nest(op: ScatterMaxOp, work: Work) -> None:
 def _scatter(op: ScatterOp, work: Work, start: float, combine: Combine) -> None:
     """An iteration fills and combines a block of columns, index by index: equal indices never meet in two threads."""
     batches, outer, extent, count, inner = op.extents
-    updates = work.read(op.updates, (batches, outer, count, inner))
+    updates = _all_alike(op.updates, (batches, outer, count, inner), work)
     indices = work.read(op.indices, (batches, count))
     result = work.write(op.result, (batches, outer, extent, inner))
     share = -(-inner // (COLUMNS * work.buffers.threads)) * COLUMNS
@@ -132,11 +135,25 @@ def _scatter(op: ScatterOp, work: Work, start: float, combine: Combine) -> None:
         for v in range(extent):
             for j in columns:
                 result[b, o, v, j] = cast(start, type_)
-        for k in range(count):
+        blocked = count - count % SCATTERED if inner == 1 else 0
+        for first in range(0, blocked, SCATTERED):
+            for n in range(SCATTERED):
+                target = clamped(indices[b, first + n], extent)
+                before = cast(result[b, o, target, 0], type_)
+                result[b, o, target, 0] = combine(before, cast(updates[b, o, first + n, 0], type_))
+        for k in range(blocked, count):
             target = clamped(indices[b, k], extent)
             for j in columns:
                 before = cast(result[b, o, target, j], type_)
                 result[b, o, target, j] = combine(before, cast(updates[b, o, k, j], type_))
+
+
+def _all_alike(value: SSAValue, shape: Sequence[int], work: Work) -> Argument:
+    """An operand seen as `shape`: not copied if all of its elements are one in memory."""
+    there = work.read_strided(value)
+    if any(there.strides[axis] for axis, n in enumerate(there.shape) if n != 1):
+        return work.read(value, shape)
+    return Argument(there.buffer, tuple(shape), (0,) * len(shape), there.name)
 
 
 LENGTH = 1024

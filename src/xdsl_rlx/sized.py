@@ -172,7 +172,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     each = b.full(ids.shape, 1, "i64") if weights is None else _value("bincount", "weights", weights)[1]
     if each.shape != ids.shape:
         raise GraphError(f"bincount: weights: expected shape {dims(ids.shape)}, as x, got {dims(each.shape)}")
-    at = ids.astype(np.int64)
+    at = ids if ids.dtype == "i32" and count < 1 << 31 else ids.astype(np.int64)
     return segment_total(b, each, b.where(at < 0, 0, b.where(at < count, at, count)), count)
 
 
