@@ -161,22 +161,34 @@ def _chain(value: SSAValue, depth: int) -> _Chain | None:
     waiting = [(value, depth)]
     while waiting:
         one, left = waiting.pop()
+        if prod(shape_of(one)) == 1:
+            # computed once, in whatever order
+            continue
         if (op := _computing(one)) is not None:
             if not left or not one.has_one_use():
                 return None
             chain.ops.append(op)
             waiting += [(x, left - 1) for x in op.operands]
-        elif not _lies_in_memory(one):
+            continue
+        source = _source(one)
+        if prod(shape_of(source)) == 1:
+            continue
+        if _computing(source) is not None or not _lies_in_memory(source):
             return None
-        elif prod(shape_of(one)) == prod(shape_of(value)):
-            chain.reads.add(one)
+        if prod(shape_of(source)) == prod(shape_of(value)):
+            chain.reads.add(source)
     return chain
+
+
+def _source(value: SSAValue) -> SSAValue:
+    """The value that others are views of."""
+    while isinstance(value.owner, ExpandOp | TransposeOp | ReshapeOp):
+        value = value.owner.operands[0]
+    return value
 
 
 def _lies_in_memory(value: SSAValue) -> bool:
     owner = value.owner
-    while isinstance(owner, ExpandOp | TransposeOp | ReshapeOp):
-        owner = owner.operands[0].owner
     return not isinstance(owner, Operation) or is_constant(owner) or LOOPS.get(type(owner)) is None
 
 
