@@ -1,5 +1,5 @@
 """`lir-guard-range`: loops over sin, cos and tan run first with the variants for small arguments, and again with those
-for all arguments when one was large."""
+for all arguments when one was large. Single calls branch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class LirGuardRangePass(KernelPass):
     Run innermost loops over sin, cos or tan with small-argument versions first, and again if an argument was large.
 
     The small-argument versions take a fraction of the time. The loop carries one flag per float width. Only loops that
-    can be rerun qualify: they read nothing that they write.
+    can be rerun qualify: they read nothing that they write. A call outside of loops, as in a scan of single numbers,
+    becomes a branch: each iteration then waits for the short version only.
 
     ```mlir
     %r = scf.for %j = %a to %b step %c iter_args(%acc = %init) -> (f32) {
@@ -46,7 +47,9 @@ class LirGuardRangePass(KernelPass):
     name = "lir-guard-range"
 
     def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
-        """Guard the loops of one kernel."""
+        """Guard the loops of one kernel, and its calls outside of them."""
+        for op in [op for op in kernel.body.block.ops if type(op) in SMALL_VARIANTS]:
+            _branch(op)
         for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
             if (calls := [op for op in loop.body.block.ops if type(op) in SMALL_VARIANTS]) and _may_run_twice(loop):
                 _guard(loop, calls)
@@ -64,6 +67,22 @@ def _may_run_twice(loop: scf.ForOp) -> bool:
         elif op.regions or not (isinstance(op, scf.YieldOp) or is_side_effect_free(op)):
             return False
     return not loaded & stored
+
+
+def _branch(op: Operation) -> None:
+    """Have the variant for small arguments computed where the argument of a call is small."""
+    before = ScalarBuilder(Builder(InsertPoint.before(op)))
+    (x,), (old,) = op.operands, op.results
+    is_small = before.abs(before.of(x)) <= SMALL[x.type]
+    is_small.value.name_hint = "small"
+    small, full = SMALL_VARIANTS[type(op)](x), op.clone()
+    small.location = op.location
+    sides = [Block([one, scf.YieldOp(*one.results)]) for one in (small, full)]
+    chosen = before.insert(scf.IfOp(is_small.value, [old.type], [sides[0]], [sides[1]]))
+    chosen.location = op.location
+    for result in (*small.results, *full.results, *chosen.results):
+        result.name_hint = old.name_hint
+    Rewriter.replace_op(op, [], list(chosen.results))
 
 
 def _guard(loop: scf.ForOp, calls: list[Operation]) -> None:

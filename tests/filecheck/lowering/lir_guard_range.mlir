@@ -123,3 +123,26 @@ lir.kernel @in_place(%x: memref<8xf32>, %lo: index, %hi: index) {
   }
   lir.return
 }
+
+// -----
+
+// A call outside of loops branches: where the argument is small, nothing waits for the other variant.
+// CHECK-LABEL: lir.kernel @one
+// CHECK-NEXT: %a = memref.load %x[] : memref<f32>
+// CHECK-NEXT: %0 = math.absf %a : f32
+// CHECK-NEXT: %1 = arith.constant 6.553600e+04 : f32
+// CHECK-NEXT: %small = arith.cmpf ole, %0, %1 : f32
+// CHECK-NEXT: %s = scf.if %small -> (f32) {
+// CHECK-NEXT: %s_1 = lir.sin_small %a : f32
+// CHECK-NEXT: scf.yield %s_1 : f32
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %s_2 = math.sin %a : f32
+// CHECK-NEXT: scf.yield %s_2 : f32
+// CHECK-NEXT: }
+// CHECK-NEXT: memref.store %s, %y[] : memref<f32>
+lir.kernel @one(%x: memref<f32>, %y: memref<f32>, %lo: index, %hi: index) {
+  %a = memref.load %x[] : memref<f32>
+  %s = math.sin %a : f32
+  memref.store %s, %y[] : memref<f32>
+  lir.return
+}
