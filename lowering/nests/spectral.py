@@ -66,51 +66,69 @@ def _sum(terms: Sequence[Complex]) -> Complex:
     return total
 
 
-def butterfly(x: Sequence[Complex], sign: int) -> list[Complex]:
+def butterfly(x: Sequence[Complex]) -> list[Complex]:
     """The transform of a few numbers: 2, 4, or an odd count."""
     n, half = len(x), tuple(range(1, len(x) // 2 + 1))
     if n == 2:
         return [x[0] + x[1], x[0] - x[1]]
     if n == 4:
-        even, odd, turned = (x[0] + x[2], x[0] - x[2]), x[1] + x[3], (x[1] - x[3]).turned(sign)
+        even, odd, turned = (x[0] + x[2], x[0] - x[2]), x[1] + x[3], (x[1] - x[3]).turned(-1)
         return [even[0] + odd, even[1] + turned, even[0] - odd, even[1] - turned]
     sums, differences = [x[j] + x[n - j] for j in half], [x[j] - x[n - j] for j in half]
     near, far = [_sum([x[0], *sums])], list[Complex]()
     for k in half:
         angles = [2 * pi * (j * k % n) / n for j in half]
         along = _sum([x[0], *[both.scaled(cos(angle)) for both, angle in zip(sums, angles, strict=True)]])
-        across = _sum([both.scaled(sign * sin(angle)) for both, angle in zip(differences, angles, strict=True)])
+        across = _sum([both.scaled(-sin(angle)) for both, angle in zip(differences, angles, strict=True)])
         near, far = [*near, along + across.turned()], [along - across.turned(), *far]
     return near + far
 
 
 @dataclass(frozen=True)
 class Block:
-    """The points of a block of frames: `buffer[part, point, frame]`, or `buffer[part, frames point + frame, 0]`."""
+    """
+    The points of a block of frames, by parts: `part[first + point, frame]`, or `part[first + frames point + frame, 0]`.
 
-    buffer: Array
+    No address depends on the number of points: loops over blocks are equal for transforms of all lengths.
+    """
+
+    re: Array
+    im: Array
+    first: Number
     frames: int = 0
     """Frames in a row; 0 if they are an axis."""
 
     def __getitem__(self, at: tuple[Number, Number]) -> Complex:
-        point, frame = self._place(*at)
-        return Complex(*self.buffer[:, point, frame])
+        point, frame = at
+        return self.get(point * self.frames + frame, 0) if self.frames else self.get(point, frame)
 
     def __setitem__(self, at: tuple[Number, Number], value: Complex) -> None:
-        point, frame = self._place(*at)
-        self.buffer[:, point, frame] = [value.re, value.im]
+        point, frame = at
+        if self.frames:
+            self.put(point * self.frames + frame, 0, value)
+        else:
+            self.put(point, frame, value)
 
-    def _place(self, point: Number, frame: Number) -> tuple[Number, Number]:
-        return (point * self.frames + frame, 0) if self.frames else (point, frame)
+    def get(self, at: Number, lane: Number) -> Complex:
+        return Complex(self.re[self.first + at, lane], self.im[self.first + at, lane])
+
+    def put(self, at: Number, lane: Number, value: Complex) -> None:
+        self.re[self.first + at, lane] = value.re
+        self.im[self.first + at, lane] = value.im
+
+    def copy(self, target: Number, source: Number, frames: int) -> None:
+        """Set a point of all frames to another one."""
+        for v in lanes(range(frames)):
+            self[target, v] = self[source, v]
 
 
 @dataclass(frozen=True)
 class Stage:
     """
-    `y[q + stride (radix p + k)] = w^(pk) sum_j x[q + stride (p + rest j)] e^(sign 2 pi i jk/radix)`, for `p < rest`.
+    `y[q + stride (radix p + k)] = w^(pk) sum_j x[q + stride (p + rest j)] e^(-2 pi i jk/radix)`, for `p < rest`.
 
     Of a whole vector of frames, `rest`, `step` and `first` come from memory: stages of equal radix are equal loops,
-    which are compiled once. Of fewer frames, these are part of `step`.
+    which are compiled once for all transforms of a program. Of fewer frames, these are part of `step`.
     """
 
     number: int
@@ -118,7 +136,6 @@ class Stage:
     rest: int
     step: int
     vectors: bool
-    sign: int
     first: int
     """Where the factors of this stage begin in the table."""
 
@@ -133,12 +150,12 @@ class Stage:
         return [self.rest, self.step, self.first]
 
     def factors(self) -> np.ndarray[Any, Any]:
-        """For each place, `e^(sign 2 pi i pk/length)` for `k` from 1 on."""
+        """For each place, `e^(-2 pi i pk/length)` for `k` from 1 on."""
         import numpy as np
 
         length = self.radix * self.rest
         places = np.outer(np.arange(self.rest if self.turns else 0), np.arange(1, self.radix))
-        return unit(self.sign * 2 * pi * (places % length) / length).ravel()
+        return unit(-2 * pi * (places % length) / length).ravel()
 
     def run(self, plan: Array, table: Array, number: Number, source: Block, target: Block) -> None:
         """The stage of this one's radix that has the `number`."""
@@ -146,29 +163,35 @@ class Stage:
             for p in range(self.rest):
                 factors = self.factors_at(table, p * (self.radix - 1) + self.first)
                 for q in range(self.step):
-                    self.butterflies(
-                        factors, source.buffer[:, :, 0], target.buffer[:, :, 0], self.rest, self.step, p, q
-                    )
+                    self.butterflies(factors, source, target, 0, self.rest, self.step, p, q)
             return
         rest, step, first = (cast(plan[number, n], INDEX) for n in range(3))
         for p in outlined(range(rest)):
             factors = self.factors_at(table, p * (self.radix - 1) + first)
             for q in rolled(range(step)):
                 for t in lanes(range(WIDTH)):
-                    self.butterflies(factors, source.buffer[:, :, t], target.buffer[:, :, t], rest, step, p, q)
+                    self.butterflies(factors, source, target, t, rest, step, p, q)
 
     def factors_at(self, table: Array, row: Number) -> list[Complex]:
         return [Complex(*table[row + k]) for k in range(self.radix - 1)] if self.turns else []
 
     def butterflies(
-        self, factors: list[Complex], source: Array, target: Array, rest: Number, step: Number, p: Number, q: Number
+        self,
+        factors: list[Complex],
+        source: Block,
+        target: Block,
+        lane: Number,
+        rest: Number,
+        step: Number,
+        p: Number,
+        q: Number,
     ) -> None:
-        """The results of one place, of `buffer[part, point]`."""
+        """The results of one place."""
         read, write = p * step + q, p * (self.radix * step) + q
-        values = butterfly([Complex(*source[:, read + j * (rest * step)]) for j in range(self.radix)], self.sign)
+        values = butterfly([source.get(read + j * (rest * step), lane) for j in range(self.radix)])
         for k in tuple(range(self.radix)):
             value = values[k] * factors[k - 1] if k and self.turns else values[k]
-            target[:, write + k * step] = [value.re, value.im]
+            target.put(write + k * step, lane, value)
 
 
 def _by_pairs(stages: Sequence[Stage]) -> list[tuple[Stage, int]]:
@@ -189,8 +212,37 @@ def _by_pairs(stages: Sequence[Stage]) -> list[tuple[Stage, int]]:
 
 
 @dataclass(frozen=True)
+class Side:
+    """
+    The numbers in front of or behind a transform: part `c` of point `j` of a frame `f` is at
+    `c part + f frame + j point`.
+    """
+
+    argument: Argument
+    points: int
+    parts: int
+    part: int
+    frame: int
+    point: int
+
+    def get(self, buffer: Array, frame: Number, j: Number) -> Complex:
+        at = frame * self.frame + j * self.point
+        return Complex(buffer[at], buffer[at + self.part]) if self.parts == 2 else Complex(buffer[at])
+
+    def put(self, buffer: Array, frame: Number, j: Number, value: Complex) -> None:
+        at = frame * self.frame + j * self.point
+        buffer[at] = value.re
+        if self.parts == 2:
+            buffer[at + self.part] = value.im
+
+
+@dataclass(frozen=True)
 class Transform:
-    """A transform of `n` points of many frames, by blocks of `width` of them."""
+    """
+    A transform of `n` points of many frames, by blocks of `width` of them.
+
+    An inverse is that of the points from the last to the first, behind point 0.
+    """
 
     n: int
     frames: int
@@ -212,11 +264,11 @@ class Transform:
 
     def stages(self) -> list[Stage]:
         found: list[Stage] = []
-        rest, step, first = self.n, 1 if self.vectors else self.width, 0
+        rest, step, first = self.n, 1 if self.vectors else self.width, 1
         for radix in RADICES:
             while rest % radix == 0:
                 rest //= radix
-                found.append(Stage(len(found), radix, rest, step, self.vectors, self.sign, first))
+                found.append(Stage(len(found), radix, rest, step, self.vectors, first))
                 first, step = first + (rest * (radix - 1) if rest > 1 else 0), step * radix
         if rest != 1:
             raise PassFailedException(
@@ -225,39 +277,46 @@ class Transform:
             )
         return found
 
-    def launch(self, work: Work, source: Argument, result: Argument) -> None:
-        """`source[part, frame, j]` to `result[part, frame, j]`."""
+    def launch(self, work: Work, source: Side, result: Side) -> None:
+        """The launch: a block of frames an iteration."""
         import numpy as np
 
-        stages, blocks, element = self.stages(), -(-self.frames // self.width), source.buffer.element
+        stages, blocks, element = self.stages(), -(-self.frames // self.width), source.argument.buffer.element
         cost = self.n * self.width * (4 + 8 * len(stages))
 
         def table(numbers: np.ndarray[Any, Any]) -> Argument:
             return work.constant(constants.from_array(np.stack([numbers.real, numbers.imag], 1), element))
 
-        plan = work.constant(constants.from_nested([stage.numbers for stage in stages] or [[0, 0, 0]], i64))
-        factors = [x for stage in stages for x in stage.factors()] or [1.0 + 0.0j]
-        tables = [plan, table(np.array(factors))]
+        # behind the stages, the points
+        numbers = [*(stage.numbers for stage in stages), [self.n, 0, 0]]
+        plan = work.constant(constants.from_nested(numbers, i64))
+        tables = [plan, table(np.array([self.factor + 0.0j, *(x for stage in stages for x in stage.factors())]))]
         if self.halves:
             tables.append(table(unit(self.sign * pi * np.arange(self.n + 1) / self.n)))
-        shape = (2, self.n + 1, WIDTH) if self.vectors else (2, (self.n + 1) * self.width, 1)
-        room = [work.scratch_per_piece(blocks, cost, shape, element, name) for name in ("a", "b")]
+        rows = work.pieces(blocks, cost) * (self.n + 1)
+        shape = (rows, WIDTH) if self.vectors else (rows * self.width, 1)
+        room = [work.scratch(shape, element, name) for name in ("a", "a_im", "b", "b_im")]
+        arguments = [source.argument, *tables], [*room, result.argument]
 
-        @work.over(blocks, cost, [source, *tables], [*room, result])
-        def transform(it: Iteration, source: Array, plan: Array, table: Array, *rest: Array) -> None:
-            *turns, a, b, result = rest
+        @work.over(blocks, cost, *arguments)
+        def transform(it: Iteration, given: Array, plan: Array, table: Array, *rest: Array) -> None:
+            *turns, a, a_im, b, b_im, found = rest
             first = it.index * self.width
-            here, there = (Block(x[it.piece], 0 if self.vectors else self.width) for x in (a, b))
-            self.read(source, first, here)
+            here, there = self.block(a, a_im, it.piece), self.block(b, b_im, it.piece)
+            self.read(given, source, first, here)
             if self.to_real:
-                for v in range(self.width):
-                    for k in (0, self.n) if self.halves else (0,):  # bins that are real by definition
-                        here[k, v] = Complex(here[k, v].re, 0.0)
                 if self.halves:
-                    self.turn_halves(turns[0], here, there)
+                    for v in range(self.width):
+                        for k in (0, self.n):  # bins that are real by definition
+                            here[k, v] = Complex(here[k, v].re, 0.0)
+                    self.turn_halves(turns[0], plan, len(stages), here, there)
                     here, there = there, here
                 else:
+                    for v in range(self.width):
+                        here[self.n, v] = Complex(here[self.n, v].re, 0.0)
                     self.mirror(here)
+            if self.sign > 0:
+                here.copy(0, self.n, self.width)
             for stage, pairs in _by_pairs(stages):
                 if pairs:
                     for n in rolled(range(pairs)):
@@ -267,76 +326,106 @@ class Transform:
                     stage.run(plan, table, stage.number, here, there)
                     here, there = there, here
             if self.halves and not self.to_real:
-                for v in range(self.width):
-                    here[self.n, v] = here[0, v]  # bins repeat
-                self.turn_halves(turns[0], here, there)
+                here.copy(self.n, 0, self.width)  # bins repeat
+                self.turn_halves(turns[0], plan, len(stages), here, there)
                 here = there
-            self.write(here, result, first)
+            self.write(here, found, result, table[0, 0], first)
 
-    def read(self, source: Array, first: Number, block: Block) -> None:
-        """Read a block of frames, point by point; behind the last frame, that one again."""
-        _, frames, n = source.shape
-        whole = frames % self.width == 0
-        for j in range(n):
-            for v in range(self.width):
-                frame = first + v if whole else min(first + v, frames - 1)
-                block[j, v] = Complex(*source[:, frame, j])
+    def block(self, re: Array, im: Array, piece: Number) -> Block:
+        """The block of a piece."""
+        if self.vectors:
+            return Block(re, im, piece * (self.n + 1))
+        return Block(re, im, piece * ((self.n + 1) * self.width), self.width)
 
-    def write(self, block: Block, result: Array, first: Number) -> None:
-        """Write a block of frames, point by point, but for those behind the last one."""
-        frames = result.shape[1]
-        if frames % self.width == 0 or first + self.width <= frames:
-            self.write_frames(block, result, first, self.width)
+    def read(self, source: Array, side: Side, first: Number, block: Block) -> None:
+        """Read a block of frames, point by point."""
+        if self.vectors:
+            for j in outlined(range(side.points)):
+                self.read_point(source, side, first, block, j)
         else:
-            self.write_frames(block, result, first, frames % self.width)
+            for j in range(side.points):
+                self.read_point(source, side, first, block, j)
 
-    def write_frames(self, block: Block, result: Array, first: Number, count: int) -> None:
-        for j in range(result.shape[2]):
-            for v in range(count):
-                x = block[j, v]
-                x = x if self.factor == 1.0 else x.scaled(self.factor)
-                result[:, first + v, j] = [x.re, x.im][: result.shape[0]]
+    def read_point(self, source: Array, side: Side, first: Number, block: Block, j: Number) -> None:
+        """Read a point of a block of frames, for an inverse from the last to the first; behind the last frame, that one
+        again."""
+        whole = self.frames % self.width == 0
+        point = self.n - j if self.sign > 0 and not self.halves else j
+        for v in range(self.width):
+            block[point, v] = side.get(source, first + v if whole else min(first + v, self.frames - 1), j)
 
-    def turn_halves(self, turns: Array, source: Block, target: Block) -> None:
+    def write(self, block: Block, result: Array, side: Side, factor: Number, first: Number) -> None:
+        """Write a block of frames, point by point, but for those behind the last one."""
+        if self.frames % self.width == 0 or first + self.width <= self.frames:
+            self.write_frames(block, result, side, factor, first, self.width)
+        else:
+            self.write_frames(block, result, side, factor, first, self.frames % self.width)
+
+    def write_frames(self, block: Block, result: Array, side: Side, factor: Number, first: Number, count: int) -> None:
+        if self.vectors:
+            for j in outlined(range(side.points)):
+                self.write_point(block, result, side, factor, first, count, j)
+        else:
+            for j in range(side.points):
+                self.write_point(block, result, side, factor, first, count, j)
+
+    def write_point(
+        self, block: Block, result: Array, side: Side, factor: Number, first: Number, count: int, j: Number
+    ) -> None:
+        for v in range(count):
+            x = block[j, v]
+            side.put(result, first + v, j, x if self.factor == 1.0 else x.scaled(factor))
+
+    def turn_halves(self, turns: Array, plan: Array, row: int, source: Block, target: Block) -> None:
         """
         From the transform `z` of even elements `+ i` odd elements that of all: `(z[k] + z'[n-k]) / 2` is that of the
         even ones, `(z[k] - z'[n-k]) / 2i` that of the odd ones, which is turned by half a step per bin and added.
 
         Or (`to_real`) from the bins `z` of all twice that of even `+ i` odd ones: `z[k] + z'[n-k]` is that of the even
-        ones, `z[k] - z'[n-k]`, turned by half a step per bin, that of the odd ones.
+        ones, `z[k] - z'[n-k]`, turned by half a step per bin, that of the odd ones; from the last to the first.
         """
+        if self.vectors:
+            n = cast(plan[row, 0], INDEX)
+            for k in outlined(range(n if self.to_real else n + 1)):
+                self.turn(turns, n, k, source, target)
+            return
         for k in range(self.n if self.to_real else self.n + 1):
-            turn = Complex(*turns[k])
-            for v in lanes(range(self.width)):
-                z, other = source[k, v], source[self.n - k, v].conjugate()
-                if self.to_real:
-                    target[k, v] = z + other + ((z - other) * turn).turned()
-                else:
-                    even, odd = (z + other).scaled(0.5), (z - other).scaled(0.5).turned(-1)
-                    target[k, v] = even + odd * turn
+            self.turn(turns, self.n, k, source, target)
+
+    def turn(self, turns: Array, n: Number, k: Number, source: Block, target: Block) -> None:
+        """A bin of all frames."""
+        turn = Complex(*turns[k])
+        for v in lanes(range(self.width)):
+            z, other = source[k, v], source[n - k, v].conjugate()
+            if self.to_real:
+                target[n - k, v] = z + other + ((z - other) * turn).turned()
+            else:
+                even, odd = (z + other).scaled(0.5), (z - other).scaled(0.5).turned(-1)
+                target[k, v] = even + odd * turn
 
     def mirror(self, block: Block) -> None:
-        """All bins from those up to the middle."""
+        """All bins from those up to the middle, from the last to the first."""
         for k in range(self.n // 2):
             for v in range(self.width):
-                block[self.n - 1 - k, v] = block[k + 1, v].conjugate()
+                block[k + 1, v] = block[self.n - 1 - k, v].conjugate()
 
 
-def _seen(argument: Argument, shape: tuple[int, ...], strides: tuple[int, ...]) -> Argument:
-    """A contiguous buffer of reals, or of complex numbers taken as their parts, by other axes."""
-    element, offset = argument.buffer.element, argument.buffer.layout.offset
+def _flat(argument: Argument) -> Argument:
+    """A contiguous buffer of reals, or of complex numbers taken as their parts, as a row."""
+    element, offset, size = argument.buffer.element, argument.buffer.layout.offset, prod(argument.shape)
     if element in COMPLEXES:
-        element, offset = part_type(element), 2 * offset
-    buffer = Buffer(argument.buffer.root, StridedLayout(offset, shape, strides), element)
-    return Argument(buffer, shape, strides, argument.name)
+        element, offset, size = part_type(element), 2 * offset, 2 * size
+    buffer = Buffer(argument.buffer.root, StridedLayout(offset, (size,), (1,)), element)
+    return Argument(buffer, (size,), (1,), argument.name)
 
 
 @NEST.rule(FftOp)
 def fft_nest(op: FftOp, work: Work) -> None:
     """An iteration transforms a block of frames."""
     n, frames = op.points, prod(shape_of(op.operand)[:-1])
-    strides = (1, 2 * n, 2) if element_of(op.operand) in COMPLEXES else (n, 2 * n, 1)
-    ends = (_seen(x, (2, frames, n), strides) for x in (work.read(op.operand), work.write(op.result)))
+    is_complex = element_of(op.operand) in COMPLEXES
+    part, point = (1, 2) if is_complex else (n, 1)
+    ends = (Side(_flat(x), n, 2, part, 2 * n, point) for x in (work.read(op.operand), work.write(op.result)))
     Transform(n, frames, -1 if op.inverse is None else 1, op.factor).launch(work, *ends)
 
 
@@ -347,8 +436,8 @@ def real_fft_nest(op: RfftOp | IrfftOp, work: Work) -> None:
     real, spectrum = reversed(ends) if to_real else ends
     *batch, n = real.shape
     frames, bins, halves = prod(batch), n // 2 + 1, n % 2 == 0
-    points = (2, frames, n // 2) if halves else (1, frames, n)
-    numbers = _seen(real, points, (1, n, 2) if halves else (1, n, 1))
-    spectra = _seen(spectrum, (2, frames, bins), (1, 2 * bins, 2))
-    transform = Transform(points[-1], frames, 1 if to_real else -1, halves=halves, to_real=to_real)
+    points = n // 2 if halves else n
+    numbers = Side(_flat(real), points, 2 if halves else 1, 1, n, 2 if halves else 1)
+    spectra = Side(_flat(spectrum), bins, 2, 1, 2 * bins, 2)
+    transform = Transform(points, frames, 1 if to_real else -1, halves=halves, to_real=to_real)
     transform.launch(work, *((spectra, numbers) if to_real else (numbers, spectra)))

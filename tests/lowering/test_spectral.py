@@ -30,11 +30,22 @@ def test_both_readings_agree_on_complex_buffers_and_transforms(run: SimpleNamesp
 
 @pytest.mark.parametrize(("n", "shared"), [(256, {4: 1}), (400, {4: 1, 5: 1}), (64 * 27, {4: 1, 3: 1})])
 def test_stages_of_one_radix_are_one_function(n: int, shared: dict[int, int]) -> None:
-    """The last stage, which has no factors, is another one."""
+    """The last stage, which has no factors, is another one; so are the loops that read and write frames."""
     g = rlx.Graph("step")
     g.set_outputs([g.fft(g.input("z", (16, n), "c64"))])
-    text = emit_llvm(lower_to_lir(g.module, 1))
-    assert len(re.findall(r"^define void @part_", text, re.MULTILINE)) == sum(shared.values()) + 1
+    assert _functions(g) == sum(shared.values()) + 3
+
+
+def test_transforms_of_all_lengths_and_directions_share_their_stages() -> None:
+    g = rlx.Graph("step")
+    g.set_outputs([g.fft(g.input("z", (16, 256), "c64")), g.fft(g.input("x", (24, 1024), "c64"), inverse=True)])
+    stages, ends = 2, 4
+    assert _functions(g) == stages + ends
+
+
+def _functions(graph: rlx.Graph) -> int:
+    """The number of loops that are functions of their own."""
+    return len(re.findall(r"^define void @part_", emit_llvm(lower_to_lir(graph.module, 1)), re.MULTILINE))
 
 
 @pytest.mark.parametrize("frames", [1, 3, 8, 9])

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
-from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, UNROLL
+from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, OUTLINE, UNROLL
 from xdsl_rlx.lowering.functions import FUNCTIONS, SMALL_VARIANTS
 from xdsl_rlx.lowering.lir_mark_unrolled import precedes_vectors
 
@@ -22,6 +22,11 @@ SHORT_LOOP = 64
 SHORTEST, MASKED_LOOP = 16, 128
 """Iterations of loops with functions whose rest is a masked vector, if it is long. Rows of 31 take 0.35 to 0.65 of the
 time; with rests of 1 to 4 elements they would take up to 1.7 times as long."""
+
+TRANSPOSED_LANES = 8
+"""Iterations of an outlined loop that are a vector where it is around a loop that is written out: rows become columns.
+Vectors of 16 take twice the instructions to shuffle. Benchmark: transforms of breadth.py, which take 0.93 of the time.
+"""
 
 SHORT_VECTOR, MOST_SINGLE = 8, 4
 """Elements of the vectors that LLVM computes a rest in, and how many others it computes one by one at most."""
@@ -74,6 +79,9 @@ AS_VECTORS = LoopHint(
 MASKED = LoopHint("masked", (("llvm.loop.vectorize.predicate.enable", True),))
 WRITTEN_OUT = LoopHint("written_out", (("llvm.loop.unroll.full",),))
 SIDE_BY_SIDE = {n: LoopHint(f"side_by_side_{n}", (("llvm.loop.unroll.count", n),)) for n in range(2, AT_ONCE + 1)}
+TRANSPOSED = LoopHint(
+    "transposed", (("llvm.loop.interleave.count", 1), ("llvm.loop.vectorize.width", TRANSPOSED_LANES))
+)
 CALLS = {
     lanes: _listed(
         (
@@ -85,7 +93,7 @@ CALLS = {
     for lanes in (CALL_BITS // bits for bits in (64, 32))
 }
 """What LLVM text says of loops of calls of `llvm_calls.py`, by lanes: one vector at a time, the last one masked."""
-HINTS = (*INTERLEAVE.values(), KEEP_ROLLED, AS_VECTORS, MASKED, WRITTEN_OUT, *SIDE_BY_SIDE.values())
+HINTS = (*INTERLEAVE.values(), KEEP_ROLLED, AS_VECTORS, MASKED, TRANSPOSED, WRITTEN_OUT, *SIDE_BY_SIDE.values())
 """What the printed module may tell the LLVM behind Numba."""
 
 METADATA = (*(hint.metadata() for hint in HINTS if hint is not KEEP_ROLLED), *CALLS.values())
@@ -112,6 +120,8 @@ def hint_of(loop: scf.ForOp, known: Mapping[SSAValue, int] = MappingProxyType({}
     if LANES in loop.attributes:
         return AS_VECTORS
     ops = loop.body.block.ops
+    if OUTLINE in loop.attributes and any(UNROLL in op.attributes and LANES not in op.attributes for op in ops):
+        return TRANSPOSED
     calls = sum(type(op) in FUNCTIONS for op in ops)
     low, high = (known.get(x, constant_index(x)) for x in (loop.lb, loop.ub))
     count = LONG_LOOP if low is None or high is None else high - low
