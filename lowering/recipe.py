@@ -133,6 +133,7 @@ class Recorder:
 
     def __init__(self, buffers: Buffers, site: Site):
         self.threads = buffers.threads
+        self.costs = buffers.costs
         self.events: list[Event] = []
         self._buffers = buffers
         self._site = site

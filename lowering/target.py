@@ -519,8 +519,33 @@ class UnrollCosts(VectorCosts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupCosts(LaunchCosts, ReductionCosts, RowCosts, ColumnCosts, LoopNestCosts, UnrollCosts):
-    """Costs of the kernels of fusion groups, for `convert-mir-to-lir`."""
+class ConvCosts(_Checked):
+    """Costs of convolutions by Winograd's tiles of two by two windows, in multiplications that take as long."""
+
+    winograd_image_multiplications: int = 90
+    """Multiplications in the time that the points of a tile of an input channel take. A larger value keeps convolutions
+    of few output channels direct. breadth.py "3x3 groups 4"."""
+
+    winograd_windows_multiplications: int = 50
+    """Multiplications in the time that the windows of a tile of an output channel take. A larger value keeps
+    convolutions of few input channels direct. breadth.py "3x3 groups 4"."""
+
+    winograd_row_multiplications: int = 850
+    """Multiplications in the time that a row of an image takes beside its tiles. A larger value keeps convolutions of
+    short rows direct. breadth.py "3x3 7x7"."""
+
+    winograd_weight_multiplications: int = 250
+    """Multiplications in the time that the points of nine taps take. A larger value keeps convolutions of few windows
+    direct. breadth.py "3x3 7x7"."""
+
+    direct_conv_efficiency: float = 0.75
+    """Multiplications of a direct convolution in the time of one of a large matmul. A smaller value takes tiles for
+    fewer channels. breadth.py "3x3 groups 4"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupCosts(LaunchCosts, ReductionCosts, RowCosts, ColumnCosts, LoopNestCosts, UnrollCosts, ConvCosts):
+    """Costs of the kernels of fusion groups and single ops, for `convert-mir-to-lir`."""
 
 
 @dataclass(frozen=True, kw_only=True)

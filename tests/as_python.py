@@ -18,12 +18,14 @@ from xdsl_rlx.lowering.nest import Iteration
 from xdsl_rlx.lowering.nest.language import numpy_type
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.lowering.nests.work import Work
+from xdsl_rlx.lowering.target import COMMON
 
 
 class _Arrays:
     """Where the values of an op are: arrays, narrow floats as f32."""
 
     threads = 2
+    costs = COMMON
 
     def __init__(self, pieces: int):
         self.arrays: dict[SSAValue, np.ndarray[Any, Any]] = {}

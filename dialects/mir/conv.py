@@ -120,6 +120,9 @@ class ConvOp(ConvLike, ImageAndWeightOp, name="mir.conv"):
     Cross-correlation in one or two dimensions: `x` is `[N, C, (H,) W]`, `w` is `[O, C/G, (kH,) kW]` with `G = groups`,
     `g = o div (O/G)` the group of the output channel; `i` and `k` have an entry per dimension. The result has
     `floor((W + 2 padding - dilation (kW - 1) - 1) / stride) + 1` windows along a dimension, at least one.
+
+    Convolutions of f32 may be computed from sums of neighbouring elements of `x`. An infinite element or NaN then makes
+    neighbours of its windows NaN.
     """
 
     traits = traits_def(HasKernel())

@@ -16,7 +16,7 @@ from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeig
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, ndrange, rolled
-from xdsl_rlx.lowering.nests import conv_panels, depthwise
+from xdsl_rlx.lowering.nests import conv_panels, depthwise, winograd
 from xdsl_rlx.lowering.nests.windows import Plane, Room
 from xdsl_rlx.lowering.nests.work import NEST, Work, add_up
 
@@ -170,6 +170,9 @@ def conv_nest(op: ConvOp, work: Work) -> None:
 
 def _convolve(work: Work, e: ConvExtents, image: SSAValue, w: Argument, result: SSAValue) -> None:
     """`result = w @ windows of the image`; an iteration is a block of rows of windows of one image and group."""
+    if winograd.are_better(e, element_of(image), work.costs):
+        winograd.convolve(work, e, image, w, result)
+        return
     if conv_panels.are_better(e):
         conv_panels.convolve(work, e, image, w, result)
         return
@@ -253,6 +256,9 @@ def conv2d_backward_weight_nest(op: Conv2dBackwardWeightOp, work: Work) -> None:
     e = op.extents
     if e.inputs == 1:
         depthwise.backward_weight(work, e, op.x, op.dy, op.result)
+        return
+    if winograd.are_better(e, element_of(op.x), work.costs):
+        winograd.backward_weight(work, e, op.x, op.dy, op.result)
         return
     elements = prod(shape_of(op.result))
     most = max(1, min(PARTS, PARTS_ELEMENTS // elements))

@@ -15,6 +15,7 @@ from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
 from xdsl_rlx.lowering.nest import Array, Iteration, Nested, nest, rolled
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel
+from xdsl_rlx.lowering.target import ConvCosts
 from xdsl_rlx.transforms.rules.rule_table import RuleTable
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -25,6 +26,11 @@ class Buffers(Protocol):
 
     threads: int
     """How many threads the program is cut up for."""
+
+    @property
+    def costs(self) -> ConvCosts:
+        """The costs that decide which of several kernels an op becomes."""
+        ...
 
     def read(self, value: SSAValue, contiguous: bool = True) -> Buffer:
         """The buffer of an operand, copied first if it has gaps and `contiguous` is asked for."""
@@ -78,6 +84,11 @@ class Work:
 
     buffers: Buffers
     launches: list[Launch] = field(default_factory=list[Launch])
+
+    @property
+    def costs(self) -> ConvCosts:
+        """The costs that decide which of several kernels an op becomes."""
+        return self.buffers.costs
 
     def read(self, value: SSAValue, shape: Sequence[int] | None = None) -> Argument:
         """An operand, contiguous: with its own shape, or seen as `shape`."""
