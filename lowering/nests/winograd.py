@@ -16,8 +16,8 @@ from xdsl_rlx.lowering.nests.winograd_tiles import LANES, PointRows, TapBlocks, 
 from xdsl_rlx.lowering.nests.work import Work
 from xdsl_rlx.lowering.target import ConvCosts
 
-LONGEST = 5
-"""Taps of a kernel along an axis at most: longer ones are more than two blocks of taps, each with loops of its own."""
+MOST_BLOCKS = 4
+"""Blocks of taps at most: each has loops of its own."""
 
 FARTHEST = 2
 """Distance of taps at most: windows of a row that are as far from each other have loops of their own."""
@@ -64,16 +64,17 @@ def _apart(work: Work, launch: tuple[int, int], shape: Sequence[int], element: A
 
 
 def transformed_weight(work: Work, e: ConvExtents, w: Argument) -> Argument:
-    """`[group, block and point, some inputs, output, input]` of a weight."""
-    (rows, columns), taps, blocks = e.kernel, prod(e.kernel), TapBlocks(e.kernel)
-    high, wide = blocks.counts
-    depth = divisor(e.inputs, DEPTH, DEPTH // 4)
-    source = w.seen((e.groups * e.outputs, e.inputs * taps), (e.inputs * taps, 1))
-    element, count, each = w.buffer.element, 16 * high * wide, e.outputs * e.inputs + APART
-    target = work.scratch((e.groups, count * each), element, "points")
-    shape = (e.groups, count, e.inputs // depth, e.outputs, depth)
-    target = target.seen(shape, (count * each, each, e.outputs * depth, depth, 1))
-    launch = e.groups * e.outputs, e.inputs * count * 4
+    """`[group, point, some terms, output, term]` of a weight, whose terms are the inputs of each block of taps."""
+    (rows, columns), window, blocks = e.kernel, prod(e.kernel), TapBlocks(e.kernel)
+    wide, terms = blocks.counts[1], prod(blocks.counts) * e.inputs
+    depth = terms if blocks.is_whole and terms <= DEPTH else divisor(e.inputs, DEPTH, DEPTH // 4)
+    some = min(depth, e.inputs)
+    source = w.seen((e.groups * e.outputs, e.inputs * window), (e.inputs * window, 1))
+    element, each = w.buffer.element, e.outputs * terms + APART
+    target = work.scratch((e.groups, blocks.size * each), element, "points")
+    shape = (e.groups, blocks.size, terms // depth, e.outputs, depth)
+    target = target.seen(shape, (blocks.size * each, each, e.outputs * depth, depth, 1))
+    launch = e.groups * e.outputs, terms * blocks.size * 4
     room = work.scratch_per_piece(*launch, (4 * wide, e.inputs * rows), element, "rows")
 
     @work.over(*launch, [source], [target, room])
@@ -87,21 +88,21 @@ def transformed_weight(work: Work, e: ConvExtents, w: Argument) -> Argument:
                     lines[4 * b + p, m] = found[p]
         for a in blocks.rows:
             for b in blocks.columns:
+                first = (a * wide + b) * e.inputs
                 for p in rolled(range(len(blocks.points(1, b)))):
-                    for s in range(e.inputs // depth):
-                        for c in rolled(range(depth)):
-                            found = weight_points(
-                                [lines[4 * b + p, (s * depth + c) * rows + k] for k in blocks.taps(0, a)]
-                            )
+                    for s in range(e.inputs // some):
+                        for c in rolled(range(some)):
+                            taps = [lines[4 * b + p, (s * some + c) * rows + k] for k in blocks.taps(0, a)]
+                            found = taps if blocks.is_flat else weight_points(taps)
                             for q in blocks.points(0, a):
-                                points[group, 16 * (a * wide + b) + 4 * q + p, s, o, c] = found[q]
+                                points[group, 4 * q + p, first // depth + s, o, first % depth + c] = found[q]
 
     return target
 
 
 def are_better(e: ConvExtents, element: Attribute, costs: ConvCosts) -> bool:
     """Whether sums take less time than the multiplications that they save. Those of f32 stay as precise as they are."""
-    small = len(e.kernel) == 2 and min(e.kernel) > 1 and max(e.kernel) <= LONGEST
+    small = len(e.kernel) == 2 and e.kernel[1] > 1 and prod(TapBlocks(e.kernel).counts) <= MOST_BLOCKS
     if element != f32 or not small or set(e.stride) != {1} or max(e.dilation) > FARTHEST or not e.images:
         return False
     tiles = WindowTiles.of(e)
@@ -118,14 +119,14 @@ def convolve(work: Work, e: ConvExtents, image: SSAValue, w: Argument, result: S
     if splits:
         outputs = divisor(e.outputs, min(outputs, e.outputs * tiles.count / tasks), LANES)
     count = e.outputs // outputs
-    work_of_all = rows.count * tiles.columns * e.inputs * max(1, e.outputs // 4)
+    work_of_all = prod(rows.shape) * max(1, e.outputs // 4)
     launch = (tiles.count * count, work_of_all // count) if splits else (tiles.count, work_of_all)
     element = element_of(image)
     factors = transformed_weight(work, e, w)
     x = work.read(image, (e.images * e.groups * e.inputs, *e.size))
     y = work.write(result, (e.images * e.groups * e.outputs, *e.counts))
     room = [
-        _apart(work, launch, (16, outputs, tiles.columns), element, "products"),
+        _apart(work, launch, (rows.blocks.size, outputs, tiles.columns), element, "products"),
         work.scratch_per_piece(*launch, (2, 2 * tiles.columns), element, "windows"),
     ]
     if splits:
@@ -159,31 +160,35 @@ def _some_outputs(
     (products, windows), (plane, row, block), e = room, at, tiles.e
     outputs, blocks = products.shape[1], tiles.blocks
     low, segments, depth = block * outputs, w.shape[1], w.shape[3]
-    if segments == 1 and blocks.is_whole:
-        for p in range(16):
+    for p in range(blocks.size):
+        if segments == 1 and blocks.is_whole:
             products[p] = w[p, 0, low : low + outputs] @ points[p]
-    else:
-        for p in range(16):
+        else:
             products[p] = 0.0
+            if blocks.is_whole:
+                for s in range(segments):
+                    products[p] += w[p, s, low : low + outputs] @ points[p, s * depth : s * depth + depth]
+    if not blocks.is_whole:
         for a, b in ndrange(*blocks.counts):
             for q, p in ndrange(blocks.point_count(0, a), blocks.point_count(1, b)):
-                n = 16 * (a * blocks.counts[1] + b) + 4 * q + p
-                for s in range(segments):
-                    products[4 * q + p] += w[n, s, low : low + outputs] @ points[n, s * depth : s * depth + depth]
+                for s in range(e.inputs // depth):
+                    n = (a * blocks.counts[1] + b) * (e.inputs // depth) + s
+                    factor = w[4 * q + p, n, low : low + outputs]
+                    products[4 * q + p] += factor @ points[4 * q + p, n * depth : n * depth + depth]
     for o in range(outputs):
         tiles.place(products[:, o], windows, y, plane * e.outputs + low + o, row)
 
 
 def all_points(work: Work, rows: PointRows, x: Argument, tasks: int) -> Argument:
     """`[group, point, channel, tile]` of all rows; an iteration is some channels of some tiles."""
-    tiles, element, (points, channels, columns) = rows.tiles, x.buffer.element, rows.shape
+    tiles, element, channels, (points, terms, columns) = rows.tiles, x.buffer.element, rows.channels, rows.shape
     some = divisor(channels, max(1, channels * tiles.count / tasks))
     count, length = channels // some, tiles.several * tiles.parts * columns
-    launch = tiles.count * count, some * points * columns * 4
+    launch = tiles.count * count, terms // count * points * columns * 4
     line = length + LANES
-    each = channels * line + APART
+    each = terms * line + APART
     target = work.scratch((tiles.e.groups, points * each), element, "points")
-    target = target.seen((tiles.e.groups, points, channels, length), (points * each, each, line, 1))
+    target = target.seen((tiles.e.groups, points, terms, length), (points * each, each, line, 1))
     room = [work.scratch_per_piece(*launch, shape, element, "rows") for shape in rows.room]
 
     @work.over(*launch, [x], [target, *room])
@@ -210,17 +215,21 @@ def backward_weight(work: Work, e: ConvExtents, image: SSAValue, upper: SSAValue
 
 def _sums_by_points(work: Work, rows: PointRows, above: PointRows, x: Argument, dy: Argument) -> Argument:
     """The sums of points over all tiles, as one part; an iteration is a point."""
-    e = rows.tiles.e
+    e, blocks, (points, terms, _) = rows.tiles.e, rows.blocks, rows.shape
     lower, upper = (all_points(work, each, given, TASKS) for each, given in ((rows, x), (above, dy)))
-    sums = work.scratch((1, e.groups, 1, rows.count, e.outputs, e.inputs), x.buffer.element, "sums")
-    blocks = rows.blocks
+    sums = work.scratch((1, e.groups, 1, points, e.outputs, terms), x.buffer.element, "sums")
 
-    @work.over(e.groups * rows.count, e.inputs * max(1, e.outputs // 4) * lower.shape[3], [lower, upper], [sums])
+    @work.over(e.groups * points, terms * max(1, e.outputs // 4) * lower.shape[3], [lower, upper], [sums])
     def multiply(it: Iteration, lower: Array, upper: Array, sums: Array) -> None:
-        group, a, b, q, p = it.unravel(e.groups, *blocks.counts, 4, 4)
-        if (q < blocks.point_count(0, a)) & (p < blocks.point_count(1, b)):
-            n = it.index - group * rows.count
-            sums[0, group, 0, n] = upper[group, q * 4 + p] @ lower[group, n].T
+        group, point = it.unravel(e.groups, points)
+        if blocks.is_whole:
+            sums[0, group, 0, point] = upper[group, point] @ lower[group, point].T
+        else:
+            for a, b in ndrange(*blocks.counts):
+                if (point // 4 < blocks.point_count(0, a)) & (point % 4 < blocks.point_count(1, b)):
+                    first = (a * blocks.counts[1] + b) * e.inputs
+                    total = sums[0, group, 0, point, :, first : first + e.inputs]
+                    total[...] = upper[group, point] @ lower[group, point, first : first + e.inputs].T
 
     return sums
 
@@ -228,15 +237,16 @@ def _sums_by_points(work: Work, rows: PointRows, above: PointRows, x: Argument, 
 def _sums_by_parts(work: Work, rows: PointRows, above: PointRows, x: Argument, dy: Argument) -> Argument:
     """The sums of points over parts of the tiles; an iteration is such a part, and some input channels."""
     tiles, element, e, blocks = rows.tiles, x.buffer.element, rows.tiles.e, rows.blocks
-    iterations, size = tiles.several * tiles.parts, e.outputs * e.inputs
-    parts = max(1, min(PARTS, iterations, PARTS_ELEMENTS // (e.groups * rows.count * size)))
+    iterations = tiles.several * tiles.parts
+    (points, terms, columns), width = rows.shape, prod(blocks.counts)
+    parts = max(1, min(PARTS, iterations, PARTS_ELEMENTS // (e.groups * points * terms * e.outputs)))
     each = -(-iterations // parts)
     parts = -(-iterations // each)
     some = divisor(e.inputs, max(INPUTS, e.inputs * parts * e.groups / TASKS), INPUTS // 2)
     count = e.inputs // some
-    launch = parts * e.groups * count, each * rows.count * tiles.columns * some * max(1, e.outputs // 4)
-    sums = work.scratch((parts, e.groups, count, rows.count, e.outputs, some), element, "sums")
-    shapes = (rows.count, some, tiles.columns), above.shape
+    launch = parts * e.groups * count, each * points * columns * width * some * max(1, e.outputs // 4)
+    sums = work.scratch((parts, e.groups, count, points, e.outputs, width * some), element, "sums")
+    shapes = (points, width * some, columns), above.shape
     room = [_apart(work, launch, shape, element, "points") for shape in shapes]
     room += [work.scratch_per_piece(*launch, shape, element, "rows") for shape in (*rows.room, *above.room)]
 
@@ -245,7 +255,7 @@ def _sums_by_parts(work: Work, rows: PointRows, above: PointRows, x: Argument, d
         part, group, block = it.unravel(parts, e.groups, count)
         lower, upper, *others = [buffer[it.piece] for buffer in room]
         total = sums[part, group, block]
-        for p in range(rows.count):
+        for p in range(points):
             total[p] = 0.0
         for at in range(part * each, min(part * each + each, iterations)):
             plane, row = at // tiles.parts * tiles.images * e.groups + group, at % tiles.parts * tiles.rows
@@ -253,21 +263,27 @@ def _sums_by_parts(work: Work, rows: PointRows, above: PointRows, x: Argument, d
                 rows.fill(x, others[:2], lower, plane * e.inputs + block * some + c, row, c)
             for o in range(e.outputs):
                 above.fill(dy, others[2:], upper, plane * e.outputs + o, row, o)
-            for a, b in ndrange(*blocks.counts):
-                for q, p in ndrange(blocks.point_count(0, a), blocks.point_count(1, b)):
-                    n = 16 * (a * blocks.counts[1] + b) + 4 * q + p
-                    total[n] += upper[4 * q + p] @ lower[n].T
+            if blocks.is_whole:
+                for p in range(points):
+                    total[p] += upper[p] @ lower[p].T
+            else:
+                for a, b in ndrange(*blocks.counts):
+                    first = (a * blocks.counts[1] + b) * some
+                    for q, p in ndrange(blocks.point_count(0, a), blocks.point_count(1, b)):
+                        target = total[4 * q + p, :, first : first + some]
+                        target[...] += upper[4 * q + p] @ lower[4 * q + p, first : first + some].T
 
     return sums
 
 
 def _weight_of_points(work: Work, e: ConvExtents, sums: Argument, result: Argument) -> None:
     """`G^T points G` of the sums of all parts; an iteration is an output channel."""
-    blocks, (parts, _, count, points, _, some) = TapBlocks(e.kernel), sums.shape
-    (rows, columns), element = e.kernel, sums.buffer.element
-    launch = e.groups * e.outputs, parts * points * e.inputs * 2
+    blocks, (parts, _, count, points, _, terms) = TapBlocks(e.kernel), sums.shape
+    (rows, columns), element, some = e.kernel, sums.buffer.element, e.inputs // count
+    width = terms // some
+    launch = e.groups * e.outputs, parts * points * terms * count * 2
     room = [
-        work.scratch_per_piece(*launch, (points, e.inputs), element, "points"),
+        work.scratch_per_piece(*launch, (points, width * e.inputs), element, "points"),
         work.scratch_per_piece(*launch, (4 * blocks.counts[1], e.inputs * rows), element, "rows"),
     ]
 
@@ -276,15 +292,17 @@ def _weight_of_points(work: Work, e: ConvExtents, sums: Argument, result: Argume
         group, o = it.unravel(e.groups, e.outputs)
         total, line = points[it.piece], lines[it.piece]
         for p in range(points.shape[1]):
-            for block in range(count):
+            for n, block in ndrange(width, count):
                 for c in rolled(range(some)):
-                    total[p, block * some + c] = sum(sums[part, group, block, p, o, c] for part in range(parts))
+                    found = sum(sums[part, group, block, p, o, n * some + c] for part in range(parts))
+                    total[p, n * e.inputs + block * some + c] = found
         for a in blocks.rows:
             for b in blocks.columns:
-                first = 16 * (a * blocks.counts[1] + b)
+                first = (a * blocks.counts[1] + b) * e.inputs
                 for p in rolled(range(len(blocks.points(1, b)))):
                     for c in rolled(range(e.inputs)):
-                        found = weight_of([total[first + 4 * q + p, c] for q in blocks.points(0, a)])
+                        column = [total[4 * q + p, first + c] for q in blocks.points(0, a)]
+                        found = column if blocks.is_flat else weight_of(column)
                         for n, r in enumerate(blocks.taps(0, a)):
                             line[4 * b + p, c * rows + r] = found[n]
         for b in blocks.columns:

@@ -67,9 +67,19 @@ def weight_of(points: Sequence[Number]) -> tuple[Number, ...]:
 
 @dataclass(frozen=True)
 class TapBlocks:
-    """The blocks of three taps along both axes of a kernel."""
+    """The blocks of three taps along both axes of a kernel. A column of one tap is one point."""
 
     kernel: tuple[int, ...]
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether columns are not transformed."""
+        return self.kernel[0] == 1
+
+    @property
+    def size(self) -> int:
+        """Points of a block."""
+        return 4 if self.is_flat else 16
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -92,12 +102,14 @@ class TapBlocks:
 
     def points(self, axis: int, block: int) -> tuple[int, ...]:
         """The points of a block that are not 0."""
+        if self.kernel[axis] == 1:
+            return POINTS[:1]
         return POINTS[: 3 + (len(self.taps(axis, block)) == 3)]
 
     @property
     def is_whole(self) -> bool:
-        """Whether there is one block, of all its points."""
-        return self.kernel == (3, 3)
+        """Whether all blocks have all points."""
+        return self.kernel[1] % 3 == 0 and (self.is_flat or self.kernel[0] % 3 == 0)
 
     @property
     def all_points(self) -> int:
@@ -107,7 +119,7 @@ class TapBlocks:
 
     def point_count(self, axis: int, block: Number) -> Number:
         """How many points a block has."""
-        return 3 + minimum(1, (self.kernel[axis] - 3 * block) // 3)
+        return 1 if self.kernel[axis] == 1 else 3 + minimum(1, (self.kernel[axis] - 3 * block) // 3)
 
 
 @dataclass(frozen=True)
@@ -144,7 +156,19 @@ class WindowTiles:
         return self._count(1)
 
     def _count(self, axis: int) -> int:
+        if self.e.kernel[axis] == 1:
+            return self.e.counts[axis]
         return -(-self.e.counts[axis] // (2 * self.e.dilation[axis])) * self.e.dilation[axis]
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """The rows of windows of a tile."""
+        return (0,) if self.blocks.is_flat else (0, 1)
+
+    def row(self, tile: Number, side: Number) -> Number:
+        """The row of windows on a side of a row of tiles."""
+        step = self.e.dilation[0]
+        return tile if self.blocks.is_flat else (tile // step * 2 + side) * step + tile % step
 
     @property
     def line(self) -> int:
@@ -194,17 +218,17 @@ class WindowTiles:
 
     def place(self, products: Array, windows: Array, y: Array, plane: Number, row: Number) -> None:
         """The windows of an output channel, where they are in the result."""
-        (step, along), apart = self.e.dilation, self.e.groups * self.e.outputs
+        along, apart, down = self.e.dilation[1], self.e.groups * self.e.outputs, POINTS[: self.blocks.size // 4]
         for j in rolled(range(self.columns)):
-            rows = [windows_of([products[4 * q + p, j] for q in POINTS]) for p in POINTS]
-            for a in (0, 1):
+            rows = [self._down([products[4 * q + p, j] for q in down]) for p in POINTS]
+            for a in self.sides:
                 left, right = windows_of([found[a] for found in rows])
                 windows[a, j * 2] = left
                 windows[a, j * 2 + 1] = right
         for i in range(self.rows):
             tile = row + i
-            for a in (0, 1):
-                at = (tile // step * 2 + a) * step + tile % step
+            for a in self.sides:
+                at = self.row(tile, a)
                 if (tile < self.height) & (at < self.e.counts[0]):
                     for n in range(self.images):
                         start = (i * self.line + n * self.width) * 2
@@ -213,6 +237,10 @@ class WindowTiles:
                                 y[plane + n * apart, at, j] = windows[a, start + j]
                         else:
                             self._place_phases(windows, y, a, start, (plane + n * apart, at))
+
+    def _down(self, points: Sequence[Number]) -> Sequence[Number]:
+        """The windows of a column of points."""
+        return points if self.blocks.is_flat else windows_of(points)
 
     def _place_phases(self, windows: Array, y: Array, a: int, start: Number, target: tuple[Number, Number]) -> None:
         """A row of windows whose taps are apart."""
@@ -254,22 +282,21 @@ class PointRows:
     def of_windows(tiles: WindowTiles) -> PointRows:
         """Those of cotangents of windows."""
         e = tiles.e
-        return PointRows(tiles, e.counts, (0, 0), e.outputs, TapBlocks((3, 3)), (0, 1), gradient_points)
+        return PointRows(
+            tiles, e.counts, (0, 0), e.outputs, TapBlocks((min(e.kernel[0], 3), 3)), (0, 1), gradient_points
+        )
 
     @property
     def below(self) -> int:
         """Rows of tiles that the last row of an iteration reads below its own."""
+        if self.blocks.is_flat:
+            return 0
         return (3 * self.blocks.counts[0] - 3 + self.taps[-1]) // 2 * self.tiles.e.dilation[0]
 
     @property
-    def count(self) -> int:
-        """Points of all blocks."""
-        return 16 * prod(self.blocks.counts)
-
-    @property
     def shape(self) -> tuple[int, int, int]:
-        """Points, channels and tiles of an iteration."""
-        return self.count, self.channels, self.tiles.columns
+        """Points, channels of all blocks, and tiles of an iteration."""
+        return self.blocks.size, prod(self.blocks.counts) * self.channels, self.tiles.columns
 
     @property
     def room(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -279,43 +306,44 @@ class PointRows:
         """
         tiles, count = self.tiles, self.blocks.counts[1]
         padded = (2 * tiles.at_once + 3 * count) * tiles.e.dilation[1]
-        return (padded,), (2, 4 * count, (tiles.rows + self.below) * tiles.line + LANES)
+        return (padded,), (len(tiles.sides), 4 * count, (tiles.rows + self.below) * tiles.line + LANES)
 
     def multiplications(self, costs: ConvCosts) -> int:
         """Multiplications of a group of a convolution, and those in the time of the sums before and after them."""
         tiles, e = self.tiles, self.tiles.e
         iterations, blocks = tiles.several * tiles.parts, prod(self.blocks.counts)
-        rows = iterations * tiles.images * 2 * (tiles.rows + self.below)
-        products = self.blocks.all_points * e.inputs * e.outputs + costs.winograd_windows_multiplications * e.outputs
-        products += blocks * costs.winograd_image_multiplications * e.inputs
-        weight = blocks * costs.winograd_weight_multiplications * e.inputs * e.outputs
+        rows = iterations * tiles.images * len(tiles.sides) * (tiles.rows + self.below)
+        products, share = self.blocks.all_points * e.inputs * e.outputs, self.blocks.size / 16
+        products += int(share * costs.winograd_windows_multiplications) * e.outputs
+        products += blocks * int(share * costs.winograd_image_multiplications) * e.inputs
+        weight = blocks * int(share * costs.winograd_weight_multiplications) * e.inputs * e.outputs
         return iterations * tiles.columns * products + rows * costs.winograd_row_multiplications * e.inputs + weight
 
     def fill(self, x: Array, room: Sequence[Array], points: Array, plane: Number, row: Number, channel: Number) -> None:
-        """All points of a channel, from a row of tiles on."""
+        """All points of a channel, from a row of tiles on, where those of the first block are `channel`."""
         padded, lines = room
         self._fill_lines(x, padded, lines, plane, row)
-        below, columns = self.tiles.e.dilation[0] * self.tiles.line, self.blocks.counts[1]
+        below, columns, flat = self.tiles.e.dilation[0] * self.tiles.line, self.blocks.counts[1], self.blocks.is_flat
         for a in self.blocks.rows:
-            places = [((3 * a + r) % 2, (3 * a + r) // 2 * below) for r in self.taps]
+            places = [((3 * a + r) % 2, (3 * a + r) // 2 * below) for r in (self.tiles.sides if flat else self.taps)]
             for b in self.blocks.columns:
-                first = 16 * (a * columns + b)
+                term = (a * columns + b) * (points.shape[1] // (columns * len(self.blocks.rows)))
                 for p in rolled(range(len(self.blocks.points(1, b)))):
                     for j in rolled(range(self.tiles.columns)):
-                        found = self.points([lines[phase, 4 * b + p, shift + j] for phase, shift in places])
+                        column = [lines[phase, 4 * b + p, shift + j] for phase, shift in places]
+                        found = column if flat else self.points(column)
                         for q in self.blocks.points(0, a):
-                            points[first + 4 * q + p, channel, j] = found[q]
+                            points[4 * q + p, term + channel, j] = found[q]
 
     def _fill_lines(self, x: Array, padded: Array, lines: Array, plane: Number, row: Number) -> None:
         """The points along rows of a channel, from a row of tiles on."""
         tiles, (above, before), (length,) = self.tiles, self.padding, self.room[0]
-        step, apart, end = tiles.e.dilation[0], tiles.e.groups * self.channels, self.room[1][2]
+        apart, end = tiles.e.groups * self.channels, self.room[1][2]
         for j in rolled(range(length)):
             padded[j] = 0.0
-        for phase in (0, 1):
+        for phase in tiles.sides:
             for i in range(tiles.rows + self.below):
-                tile = row + i
-                at = (tile // step * 2 + phase) * step + tile % step - above
+                at = tiles.row(row + i, phase) - above
                 if (at >= 0) & (at < self.size[0]):
                     for n in range(tiles.images):
                         for j in rolled(range(max(0, -before), min(self.size[1], length - before))):

@@ -65,7 +65,7 @@ def compare(image: tuple[int, ...], weight: tuple[int, ...], threads: int = 1, *
 
 STEPS = [((0, 0), (1, 1)), ((1, 2), (1, 1)), ((2, 1), (1, 2)), ((2, 2), (2, 2))]
 SIZES = [(1, 1, 1, 1, 9, 8), (2, 3, 5, 1, 9, 11), (3, 17, 19, 1, 7, 7), (4, 2, 3, 2, 13, 12), (1, 40, 33, 1, 12, 35)]
-KERNELS = [(3, 3), (2, 3), (4, 5), (3, 2), (5, 3)]
+KERNELS = [(3, 3), (2, 2), (4, 5), (1, 9), (5, 3), (1, 4), (1, 3), (6, 3)]
 
 
 @pytest.mark.parametrize("step", range(len(STEPS)))
@@ -88,6 +88,7 @@ def test_gradients_by_parts_are_those_of_jax(monkeypatch: pytest.MonkeyPatch) ->
         compare((6, 6, 21, 23), (7, 6, 3, 3), threads=2, padding=(1, 1))
         compare((5, 4, 9, 10), (6, 2, 5, 3), padding=(1, 1), groups=2)
         compare((2, 256, 6, 6), (3, 256, 3, 3), threads=2, padding=(1, 1))
+        compare((2, 6, 3, 40), (5, 6, 1, 9), padding=(0, 4))
 
 
 def test_many_channels_are_cut() -> None:
@@ -136,3 +137,4 @@ def test_iterations_have_all_tiles_and_as_many_columns_as_are_near() -> None:
 
 def test_points_of_missing_taps_are_left_out() -> None:
     assert [TapBlocks((n, n)).all_points for n in (2, 3, 4, 5)] == [9, 16, 49, 49]
+    assert [TapBlocks((1, n)).all_points for n in (2, 3, 9, 10)] == [3, 4, 12, 15]
