@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import ceil, prod
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -17,6 +17,9 @@ from xdsl_rlx.lowering.nest import Array, Iteration, Nested, nest, rolled
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel
 from xdsl_rlx.lowering.target import ConvCosts
 from xdsl_rlx.transforms.rules.rule_table import RuleTable
+
+UNEVEN = 1 / 16
+"""The share of its time that a thread may have more to do than the others, rather than that there are more pieces."""
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -126,7 +129,18 @@ class Work:
         return self.scratch((self.pieces(extent, work), *shape), element, name)
 
     def _chunk(self, extent: int, work: int) -> int:
-        return max(1, -(-extent // self.buffers.pieces(extent, work)))
+        """Iterations of a piece: fewer than pieces are asked for take, where threads would wait for the last ones."""
+        pieces, threads = self.buffers.pieces(extent, work), self.buffers.threads
+        largest = max(1, -(-extent // pieces))
+
+        def longest(chunk: int) -> int:
+            """Iterations of the thread that has the most."""
+            return ceil(ceil(extent / chunk) / threads) * chunk
+
+        if pieces == 1 or threads == 1:
+            return largest
+        best = min(range(largest, (largest - 1) // 2, -1), key=longest)
+        return best if longest(best) * (1 + UNEVEN) < longest(largest) else largest
 
     def over(
         self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument]
