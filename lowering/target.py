@@ -277,7 +277,16 @@ class FusionCosts(LoopNestCosts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NormalizeCosts(MatmulCosts, Bf16Products):
+class ScatterCosts(_Checked):
+    """When gradients of images are products that are added up where windows lie: passes and kernels ask."""
+
+    min_scattered_channels_ratio: int = 4
+    """Ratio of output to input channels of a convolution above which they are: the matrix of windows of a convolution
+    by the turned weight has as many times more rows. breadth.py "7x7 stride 2 of 3"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormalizeCosts(MatmulCosts, Bf16Products, ScatterCosts):
     """Costs of `mir-normalize`: when other ops compute the same faster."""
 
     max_thin_extent: int = 4
@@ -519,7 +528,7 @@ class UnrollCosts(VectorCosts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvCosts(_Checked):
+class ConvCosts(ScatterCosts):
     """Costs of convolutions by Winograd's tiles of two by two windows, in multiplications that take as long."""
 
     winograd_image_multiplications: int = 90

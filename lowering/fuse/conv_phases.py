@@ -17,13 +17,16 @@ from math import prod
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.lowering.target import NormalizeCosts
 
 
-def has_few_phases(op: Conv2dBackwardInputOp, most: int) -> bool:
-    """Whether a gradient is computed by phases: of a stride with at most so many, and of several channels a group."""
-    at = op.windows
-    small = 1 < prod(at.stride) <= most and set(at.dilation) == {1}
-    return small and shape_of(op.w)[1] > 1 and 0 not in shape_of(op.dy) and 0 not in shape_of(op.result)
+def has_few_phases(op: Conv2dBackwardInputOp, costs: NormalizeCosts) -> bool:
+    """Whether a gradient is computed by phases: of a stride with few, and of several channels a group, as many about as
+    the cotangent has."""
+    at, (outputs, inputs, *_) = op.windows, shape_of(op.w)
+    small = 1 < prod(at.stride) <= costs.max_conv_phases and set(at.dilation) == {1}
+    several = inputs > 1 and outputs // at.groups <= costs.min_scattered_channels_ratio * inputs
+    return small and several and 0 not in shape_of(op.dy) and 0 not in shape_of(op.result)
 
 
 def by_phases(op: Conv2dBackwardInputOp, b: MirBuilder) -> Value:

@@ -19,6 +19,7 @@ from xdsl_rlx.lowering.nest import Array, Iteration, Number, ndrange, rolled
 from xdsl_rlx.lowering.nests import conv_panels, depthwise, winograd
 from xdsl_rlx.lowering.nests.windows import Plane, Room
 from xdsl_rlx.lowering.nests.work import NEST, Work, add_up
+from xdsl_rlx.lowering.target import ConvCosts
 
 COLUMNS = 1 << 17
 """Elements of the matrix of windows that is made at once: about what the second cache holds."""
@@ -194,16 +195,16 @@ def conv2d_backward_input_nest(op: Conv2dBackwardInputOp, work: Work) -> None:
     e = op.extents
     if e.inputs == 1:
         depthwise.backward_input(work, e, op.dy, op.w, op.result)
-    elif (turned := _turned(e)) is not None:
+    elif (turned := _turned(e, work.costs)) is not None:
         _convolve(work, turned, op.dy, _turned_weight(work, e, op.w), op.result)
     else:
         _scatter(op, work)
 
 
-def _turned(e: ConvExtents) -> ConvExtents | None:
+def _turned(e: ConvExtents, costs: ConvCosts) -> ConvExtents | None:
     """The convolution with the weight turned round that gives the cotangent of the image, if windows are all there."""
     padding = tuple(d * (k - 1) - p for d, k, p in zip(e.dilation, e.kernel, e.padding, strict=True))
-    if set(e.stride) != {1} or min(padding) < 0 or e.outputs > 4 * e.inputs:
+    if set(e.stride) != {1} or min(padding) < 0 or e.outputs > costs.min_scattered_channels_ratio * e.inputs:
         return None
     return e._replace(inputs=e.outputs, outputs=e.inputs, size=e.counts, counts=e.size, padding=padding)
 
