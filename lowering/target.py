@@ -539,15 +539,15 @@ class ConvCosts(ScatterCosts):
     """Multiplications in the time that the windows of a tile of an output channel take. A larger value keeps
     convolutions of few input channels direct. breadth.py "3x3 groups 4"."""
 
-    winograd_row_multiplications: int = 850
+    winograd_row_multiplications: int = 600
     """Multiplications in the time that a row of an image takes beside its tiles. A larger value keeps convolutions of
     short rows direct. breadth.py "3x3 7x7"."""
 
-    winograd_weight_multiplications: int = 250
+    winograd_weight_multiplications: int = 150
     """Multiplications in the time that the points of nine taps take. A larger value keeps convolutions of few windows
     direct. breadth.py "3x3 7x7"."""
 
-    direct_conv_efficiency: float = 0.75
+    direct_conv_efficiency: float = 0.7
     """Multiplications of a direct convolution in the time of one of a large matmul. A smaller value takes tiles for
     fewer channels. breadth.py "3x3 groups 4"."""
 

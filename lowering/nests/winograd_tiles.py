@@ -363,7 +363,7 @@ class PointRows:
         count = self.tiles.width // step
         for block in self.blocks.columns:
             for b in self.tiles.phases:
-                for q in lanes(range(self.tiles.at_once)):
+                for q in rolled(range(self.tiles.at_once)):
                     at = q * (2 * step) + (b + 3 * block * step)
                     found = self.points([padded[at + s * step] for s in self.taps])
                     for p in POINTS:
