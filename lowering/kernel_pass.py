@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.transforms.driver import run_in_order
 
 
@@ -41,7 +42,7 @@ def launches_of(module: ModuleOp) -> dict[str, list[LaunchOp]]:
     """The launches of a module's programs, by the names of their kernels."""
     found: dict[str, list[LaunchOp]] = {}
     for program in module.ops:
-        for op in program.walk() if isinstance(program, ProgramOp) else ():
+        for op in ops_within(program) if isinstance(program, ProgramOp) else ():
             if isinstance(op, LaunchOp):
                 found.setdefault(op.kernel.string_value(), []).append(op)
     return found
@@ -59,7 +60,7 @@ def lower_by_kernel(ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]
     run_in_order(ctx, module, passes[:first])
     rest = passes[first:]
     programs = [op for op in module.ops if isinstance(op, ProgramOp)]
-    if any(isinstance(op, LoopOp | WhileOp) for program in programs for op in program.walk()):
+    if any(isinstance(op, LoopOp | WhileOp) for program in programs for op in ops_within(program)):
         run_in_order(ctx, module, rest)
         rest = ()
     all_own = [one for one in passes if isinstance(one, KernelPass)]
@@ -74,4 +75,4 @@ def lower_by_kernel(ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]
 
 def _size(kernel: KernelOp, passes: Sequence[KernelPass]) -> int:
     """How much is to be done with a kernel, about."""
-    return sum(max((one.ops_of(op) for one in passes), default=1) for op in kernel.walk())
+    return sum(max((one.ops_of(op) for one in passes), default=1) for op in ops_within(kernel))

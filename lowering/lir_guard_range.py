@@ -16,6 +16,7 @@ from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.kernel import GUARDED
 from xdsl_rlx.dialects.lir.scalar import SMALL
 from xdsl_rlx.dialects.lir.scalar_builder import ScalarBuilder
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.functions import SMALL_VARIANTS
 from xdsl_rlx.lowering.kernel_pass import KernelPass
 
@@ -50,7 +51,7 @@ class LirGuardRangePass(KernelPass):
         """Guard the loops of one kernel, and its calls outside of them."""
         for op in [op for op in kernel.body.block.ops if type(op) in SMALL_VARIANTS]:
             _branch(op)
-        for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
+        for loop in [op for op in ops_within(kernel) if isinstance(op, scf.ForOp)]:
             if (calls := [op for op in loop.body.block.ops if type(op) in SMALL_VARIANTS]) and _may_run_twice(loop):
                 _guard(loop, calls)
 

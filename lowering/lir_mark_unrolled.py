@@ -17,6 +17,7 @@ from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, UNROLL
 from xdsl_rlx.dialects.lir.memory import strides_of
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.kernel_pass import KernelPass
 from xdsl_rlx.lowering.target import COMMON, UnrollCosts
@@ -68,7 +69,7 @@ class LirMarkUnrolledPass(UnrollCosts, KernelPass):
 def leaves_short_loops(kernel: KernelOp, costs: UnrollCosts) -> bool:
     """Whether a loop of a kernel stays that is too short for vectors: there would be vectors of the loop around it."""
     unrolled = {choice.loop for choice in _chosen(kernel, costs)}
-    loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp) and op not in unrolled]
+    loops = [op for op in ops_within(kernel) if isinstance(op, scf.ForOp) and op not in unrolled]
     return any((trips := trip_count(loop)) is not None and trips < SHORT for loop in loops if precedes_vectors(loop))
 
 

@@ -16,6 +16,7 @@ from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopO
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.kernel_pass import KernelPass
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.target import COMMON, TileCosts
@@ -25,6 +26,8 @@ from xdsl_rlx.lowering.tiles.rounded_product import RoundedProduct
 from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, best_tile, vectors_of_panel
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct, emit_sums
 from xdsl_rlx.transforms.driver import verify_dominance
+
+_MATMULS = (GemmOp, BlockGemmOp)
 
 
 @dataclass(frozen=True)
@@ -57,22 +60,22 @@ class LirTileMatmulsPass(TileCosts, KernelPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all kernels, of a module that is sound."""
-        if any(isinstance(x, GemmOp | BlockGemmOp) for x in op.walk()):
+        if any(type(x) in _MATMULS for x in ops_within(op)):
             verify_dominance(op)
             super().apply(ctx, op)
 
     def ops_of(self, op: Operation) -> int:
         """A matmul becomes many."""
-        return self.matmul_ops if isinstance(op, GemmOp | BlockGemmOp) else 1
+        return self.matmul_ops if type(op) in _MATMULS else 1
 
     def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
         """Make loops of the products of one kernel."""
         repeated, lengths = any(map(_is_repeated, launches)), frozenset(n for x in launches for n in _lengths(x))
         found: list[_Product | _Blocks] = []
-        for op in kernel.walk():
-            if isinstance(op, GemmOp):
+        for op in ops_within(kernel):
+            if type(op) is GemmOp:
                 found.append(_Product(op, kernel, lengths, self))
-            elif isinstance(op, BlockGemmOp):
+            elif type(op) is BlockGemmOp:
                 found.append(_Blocks(op, sum(x.extent.value.data for x in launches), self))
         if better := [x for x in found if x.is_better_as_loops(repeated)]:
             again = Kernel.reopened(kernel)

@@ -19,6 +19,7 @@ from xdsl_rlx.dialects.mir.index import GatherOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS
 from xdsl_rlx.lowering.target import SinkCosts
 from xdsl_rlx.transforms.dead_ops import remove_dead
@@ -48,7 +49,7 @@ class MirSinkCopiesPass(SinkCosts, RewritingPass):
     name = "mir-sink-copies"
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
-        if not any(isinstance(op, ConcatOp | GatherOp | TransposeOp) for op in module.walk()):
+        if not any(isinstance(op, ConcatOp | GatherOp | TransposeOp) for op in ops_within(module)):
             return False
         # what nothing reads any more reads copies, too
         remove_dead(module.body, PatternRewriterListener())

@@ -8,6 +8,7 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.control import FusionOp
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
 from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
@@ -149,7 +150,7 @@ def fusion_passes(module: ModuleOp, model: CostModel = COMMON) -> list[ModulePas
     from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
 
     passes: list[ModulePass] = []
-    ops = list(module.walk())
+    ops = ops_within(module)
     if any(op.name.startswith("hir.") for op in ops):
         passes.append(ConvertHirToMirPass())
     if not any(isinstance(op, FusionOp) for op in ops):

@@ -9,6 +9,7 @@ quotes a case or workload.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from xdsl.dialects.builtin import f64
@@ -25,9 +26,8 @@ class _Checked:
     """A group of fields. ValueError for one that is not positive."""
 
     def __post_init__(self) -> None:
-        for name in NAMES:
-            value = getattr(self, name, True)
-            if not isinstance(value, bool) and value <= 0:
+        for name, value in vars(self).items():
+            if name in _NAMES and not isinstance(value, bool) and value <= 0:
                 raise ValueError(f"{name} must be positive, got {value}")
 
 
@@ -607,11 +607,19 @@ class CostModel(TileCosts, FusionCosts, NormalizeCosts, SinkCosts, GroupCosts, L
 NAMES = tuple(field.name for field in fields(CostModel))
 """The names of all fields."""
 
+_NAMES = frozenset(NAMES)
+
 COMMON = CostModel()
 """The registers of AVX2, which most processors have at least, and caches that most cores have."""
 
 
 def with_costs(kind: type[T], model: DataclassInstance, **others: Any) -> T:
     """Return a pass, or a group of costs, with the fields that it shares with a model, and `others`."""
-    shared = [field.name for field in fields(kind) if field.name in NAMES and hasattr(model, field.name)]
-    return kind(**{name: getattr(model, name) for name in shared}, **others)
+    return kind(**{name: getattr(model, name) for name in _shared(kind, type(model))}, **others)
+
+
+@cache
+def _shared(kind: type[DataclassInstance], model: type[DataclassInstance]) -> tuple[str, ...]:
+    """The costs that are fields of both."""
+    names = {field.name for field in fields(model)}
+    return tuple(field.name for field in fields(kind) if field.name in NAMES and field.name in names)

@@ -21,6 +21,7 @@ from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.control import VjpOp
 from xdsl_rlx.dialects.mir.core import Elementwise, View
 from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.located import locate
 
@@ -95,8 +96,7 @@ def sweep(module: ModuleOp, pattern: RewritePattern, inner_first: bool = False) 
 
 def _sweep(module: ModuleOp, driven: _Driven, inner_first: bool = False) -> bool:
     """As xDSL's `PatternRewriteWalker` does that is not recursive, which takes twice the time to find the ops."""
-    ops: list[Operation] = []
-    _collect(module.body, ops)
+    ops = ops_within(module)[1:]
     if not ops:
         return False
     gone: set[Operation] = set()
@@ -116,19 +116,6 @@ def _sweep(module: ModuleOp, driven: _Driven, inner_first: bool = False) -> bool
             op.emit_error(f"Error while applying pattern: {error}", underlying_error=error)
         acted |= rewriter.has_done_action
     return acted
-
-
-def _collect(region: Region, ops: list[Operation]) -> None:
-    """Append the ops of a region at any depth, in their order, each in front of those in its regions."""
-    block = region.first_block
-    while block is not None:
-        op = block.first_op
-        while op is not None:
-            ops.append(op)
-            for inner in op.regions:
-                _collect(inner, ops)
-            op = op.next_op
-        block = block.next_block
 
 
 def rewrite(module: ModuleOp, pattern: RewritePattern) -> bool:
@@ -188,7 +175,7 @@ def run_to_fixpoint(ctx: Context, module: ModuleOp, passes: Sequence[RewritingPa
 
 def expect_gone(module: ModuleOp, ops: tuple[type[Operation], ...], by: str) -> None:
     """PassFailedException naming the first op of the given classes that pass `by` left behind."""
-    for op in module.walk():
+    for op in ops_within(module):
         if isinstance(op, ops):
             raise PassFailedException(f"{by} left {named(op)}")
 

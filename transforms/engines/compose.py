@@ -17,6 +17,7 @@ from xdsl_rlx.dialects.mir.factor import EighOp, SvdOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.reduce import ReduceOp
 from xdsl_rlx.dialects.mir.shape import TransposeOp
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.transforms.canonicalize.mir import transpose_elements
 from xdsl_rlx.transforms.dead_ops import is_dead, remove_dead
 from xdsl_rlx.transforms.driver import is_constant, is_elementwise, is_view
@@ -62,7 +63,7 @@ def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster:
     a mean or a maximum may be written twice within one. Not the other way round: what two functions have in common
     would stand in the way of both. Decompositions of one matrix are one before: a function of it reads several results.
     """
-    present = {type(op) for op in module.walk()}
+    present = {type(op) for op in ops_within(module)}
     functions, *others = [(stage, RAISE.rows(stage, wanted, present)) for stage in Walk]
     remove_dead(module.body, PatternRewriterListener())
     has_sunk = _sink_transposes(module)
@@ -102,7 +103,7 @@ def _sink_transposes(module: ModuleOp) -> bool:
 
 def _read_by(module: ModuleOp, kinds: tuple[type[Operation], ...]) -> set[Operation]:
     """The ops of some kinds in a module, and what computes for them: elementwise ops, views, constants, each other."""
-    found, left = set[Operation](), [op for op in module.walk() if isinstance(op, kinds)]
+    found, left = set[Operation](), [op for op in ops_within(module) if isinstance(op, kinds)]
     while left:
         op = left.pop()
         if op not in found and (isinstance(op, kinds) or is_elementwise(type(op)) or is_view(op) or is_constant(op)):

@@ -14,6 +14,7 @@ from xdsl_rlx.dialects.lir import LIBRARY_OPS, CheckOp, DebugPrintOp, PollOp
 from xdsl_rlx.dialects.lir.kernel import OUTLINE
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
 
 SMALL_BYTES = 1 << 12
@@ -25,7 +26,7 @@ _OF_THE_KERNEL = (CheckOp, DebugPrintOp, PollOp, *LIBRARY_OPS)
 
 def is_apart(loop: scf.ForOp) -> bool:
     """Whether a loop is to be a function, and can be one."""
-    return OUTLINE in loop.attributes and not any(type(op) in _OF_THE_KERNEL for op in loop.walk())
+    return OUTLINE in loop.attributes and not any(type(op) in _OF_THE_KERNEL for op in ops_within(loop))
 
 
 def is_within(value: SSAValue, loop: scf.ForOp) -> bool:

@@ -34,6 +34,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, element_bytes, ro
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar import PackBf16Op, PackI8Op
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
@@ -109,7 +110,7 @@ class LlvmBody(LlvmLines):
         self._lanes: dict[scf.ForOp, LaneLoop | None] = {}
         self._call_lanes: int | None = None
         """Lanes of the calls of mathlib functions in the loop at hand, None where they are inlined."""
-        self._changing = {x for op in root.walk() for x in buffers_written_by(op)} if root is not None else None
+        self._changing = {x for op in ops_within(root) for x in buffers_written_by(op)} if root is not None else None
         """Buffers that something in the function is stored to: of others, what was loaded once is known."""
 
     def block(self, block: Block) -> None:
@@ -120,8 +121,8 @@ class LlvmBody(LlvmLines):
     def operation(self, op: Operation) -> None:
         """Emit one op, unless it ends a block."""
         names, cls = self.names, op.__class__
-        if isinstance(op, PackBf16Op | PackI8Op) and (loaded := self.loaded_at_once(op)) is not None:
-            names[op.result] = loaded
+        if (cls is PackBf16Op or cls is PackI8Op) and (loaded := self.loaded_at_once(op)) is not None:
+            names[op.results[0]] = loaded
         elif cls in ROWS:
             args, type_ = [names[x] for x in op.operands], op.operands[0].type
             if (index := folded_index(cls, args, type_)) is not None:
@@ -193,7 +194,7 @@ class LlvmBody(LlvmLines):
         changes = self._changing is None or source in self._changing
         return self.new_line(text) if changes else self.line(text)
 
-    def loaded_at_once(self, op: PackBf16Op | PackI8Op) -> str | None:
+    def loaded_at_once(self, op: Operation) -> str | None:
         """Neighbours in memory as one load; None if they are none, or of a buffer that changes."""
         loads = [x.owner for x in op.operands if isinstance(x.owner, memref.LoadOp)]
         first = loads[0] if len(loads) == len(op.operands) else None

@@ -13,6 +13,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.kernel_pass import launches_of
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, TOO_LONG, CallBlock
 from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration
@@ -223,7 +224,7 @@ def _heap(body: LlvmBody) -> _Heap:
 
 def _adds(kernel: KernelOp) -> bool:
     """Whether a loop carries a floating-point number: LLVM would choose the order of a sum by the extent."""
-    loops = (op for op in kernel.walk() if isinstance(op, scf.ForOp))
+    loops = (op for op in ops_within(kernel) if type(op) is scf.ForOp)
     return any(isinstance(x.type, AnyFloat) for loop in loops for x in loop.iter_args)
 
 

@@ -116,6 +116,7 @@ def lacking_dots(text: str, target: tuple[str, str]) -> str | None:
     return next((name for name, (is_there, called) in has.items() if not is_there and called in text), None)
 
 
+@cache
 def _advised(host: tuple[str, str]) -> tuple[str, str]:
     """
     A processor with what LLVM had better do for it.
@@ -145,6 +146,7 @@ def _possible(host: tuple[str, str]) -> str:
     return f"possible are {levels}, and the processors known to LLVM that have no more than this one"
 
 
+@cache
 def _present(host: tuple[str, str]) -> frozenset[str]:
     return frozenset(feature[1:] for feature in host[1].split(",") if feature.startswith("+"))
 

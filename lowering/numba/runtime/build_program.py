@@ -18,6 +18,7 @@ from xdsl_rlx.dialects.lir.control_flow import program_ops
 from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
 from xdsl_rlx.dialects.lir.program import NamedBufferOp, memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.numba.driver.manifest import (
     BASE_ARENA,
     BASE_CONSTANTS,
@@ -77,8 +78,8 @@ class _Builder:
     def build(self, module: ModuleOp) -> Program:
         """Number the buffers, then write down the launches."""
         program = self.program
-        kernels = (op for op in module.ops if isinstance(op, lir.KernelOp))
-        self.polling = {x.sym_name.data for x in kernels if any(isinstance(op, lir.PollOp) for op in x.walk())}
+        kinds = {op: {type(x) for x in ops_within(op)} for op in module.ops}
+        self.polling = {x.sym_name.data for x in kinds if isinstance(x, lir.KernelOp) and lir.PollOp in kinds[x]}
         inputs = [op for op in self.ops if isinstance(op, lir.InputOp)]
         params = [op for op in self.ops if isinstance(op, lir.ParamOp)]
         outputs = sorted((op for op in self.ops if isinstance(op, lir.OutputOp)), key=lambda op: op.number.value.data)
@@ -92,7 +93,8 @@ class _Builder:
             if op.results:
                 self._place(op)
         assert program.arena_bytes is not None and program.alignment is not None
-        prints = any(isinstance(op, lir.DebugPrintOp) for op in module.walk())
+        all_kinds = set[type[Operation]]().union(*kinds.values())
+        prints = lir.DebugPrintOp in all_kinds
         return Program(
             name=program.sym_name.data,
             inputs=tuple(_spec(op.buffer_name.data, op.result) for op in inputs),
@@ -108,7 +110,7 @@ class _Builder:
             schedule=tuple(self._schedule(program.body.block, [])),
             updated=tuple(op.buffer_name.data for op in (*inputs, *params) if op.is_written),
             repeatable=not prints and self._is_repeatable(),
-            needs_blas=any(type(op) in lir.LIBRARY_OPS for op in module.walk()),
+            needs_blas=not all_kinds.isdisjoint(lir.LIBRARY_OPS),
             prints=prints,
             polls=bool(self.polling),
         )
@@ -116,9 +118,9 @@ class _Builder:
     def _is_repeatable(self) -> bool:
         """Whether no launch writes to an updated argument before the last while loop ends."""
         ops = list(self.program.body.block.ops)
-        loops = (n for n, op in enumerate(ops) if any(map(self._is_while, op.walk())))
+        loops = (n for n, op in enumerate(ops) if any(map(self._is_while, ops_within(op))))
         until = max(loops, default=-1) + 1
-        launches = [inner for op in ops[:until] for inner in op.walk() if isinstance(inner, lir.LaunchOp)]
+        launches = [inner for op in ops[:until] for inner in ops_within(op) if isinstance(inner, lir.LaunchOp)]
         written = {self.places[value].root.owner for launch in launches for value in launch.writes}
         return not any(isinstance(op, NamedBufferOp) and op.is_written for op in written)
 
