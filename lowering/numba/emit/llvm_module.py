@@ -117,7 +117,8 @@ declare void @free(ptr)
 """
 
 
-_REPORT = f"""define internal void @report_check(ptr %status, ptr %message, i64 %value) cold noinline nounwind {{
+_REPORT = f"""define internal void @report_check(ptr %status, ptr %message, i64 %value)
+  cold noinline optnone nounwind {{
   %word = ptrtoint ptr %message to i64
   %pair = cmpxchg ptr %status, i64 0, i64 %word seq_cst seq_cst
   %first = extractvalue {{ i64, i1 }} %pair, 1

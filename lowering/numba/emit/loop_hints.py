@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import scf
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, OUTLINE, UNROLL
+from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.functions import FUNCTIONS, SMALL_VARIANTS
 from xdsl_rlx.lowering.lir_mark_unrolled import precedes_vectors
+from xdsl_rlx.lowering.tiles.side_by_side import MERGED
 
 SHORT_LOOP = 64
 """Iterations below which a loop is not worth interleaving."""
@@ -27,6 +30,9 @@ TRANSPOSED_LANES = 8
 """Iterations of an outlined loop that are a vector where it is around a loop that is written out: rows become columns.
 Vectors of 16 take twice the instructions to shuffle. Benchmark: transforms of breadth.py, which take 0.93 of the time.
 """
+
+WORD_BYTES = 4
+"""Bytes of the elements of such vectors at least: of narrower ones they would fill a part of a register."""
 
 SHORT_VECTOR, MOST_SINGLE = 8, 4
 """Elements of the vectors that LLVM computes a rest in, and how many others it computes one by one at most."""
@@ -82,6 +88,7 @@ SIDE_BY_SIDE = {n: LoopHint(f"side_by_side_{n}", (("llvm.loop.unroll.count", n),
 TRANSPOSED = LoopHint(
     "transposed", (("llvm.loop.interleave.count", 1), ("llvm.loop.vectorize.width", TRANSPOSED_LANES))
 )
+MERGING = LoopHint("merging", (*KEEP_ROLLED.properties, *TRANSPOSED.properties[-1:]))
 CALLS = {
     lanes: _listed(
         (
@@ -93,10 +100,19 @@ CALLS = {
     for lanes in (CALL_BITS // bits for bits in (64, 32))
 }
 """What LLVM text says of loops of calls of `llvm_calls.py`, by lanes: one vector at a time, the last one masked."""
-HINTS = (*INTERLEAVE.values(), KEEP_ROLLED, AS_VECTORS, MASKED, TRANSPOSED, WRITTEN_OUT, *SIDE_BY_SIDE.values())
+HINTS = (
+    *INTERLEAVE.values(),
+    KEEP_ROLLED,
+    AS_VECTORS,
+    MASKED,
+    TRANSPOSED,
+    MERGING,
+    WRITTEN_OUT,
+    *SIDE_BY_SIDE.values(),
+)
 """What the printed module may tell the LLVM behind Numba."""
 
-METADATA = (*(hint.metadata() for hint in HINTS if hint is not KEEP_ROLLED), *CALLS.values())
+METADATA = (*dict.fromkeys(hint.metadata() for hint in HINTS if hint is not KEEP_ROLLED), *CALLS.values())
 """What is said in LLVM text: nothing is written out but what lowering/lir_mark_unrolled.py has marked."""
 
 
@@ -116,7 +132,7 @@ def hint_of(loop: scf.ForOp, known: Mapping[SSAValue, int] = MappingProxyType({}
             return SIDE_BY_SIDE[count]
         return WRITTEN_OUT if precedes_vectors(loop) else AS_VECTORS
     if NO_UNROLL in loop.attributes:
-        return KEEP_ROLLED
+        return MERGING if _merges(loop) else KEEP_ROLLED
     if LANES in loop.attributes:
         return AS_VECTORS
     ops = loop.body.block.ops
@@ -135,6 +151,16 @@ def hint_of(loop: scf.ForOp, known: Mapping[SSAValue, int] = MappingProxyType({}
     if not calls or count < SHORT_LOOP:
         return None
     return INTERLEAVE[2 if calls >= LONG_CHAIN and count < LONG_LOOP else 4]
+
+
+def _merges(loop: scf.ForOp) -> bool:
+    """Whether a loop brings a few lines of words side by side, or takes them apart."""
+    ops = loop.body.block.ops
+    for kind in (memref.LoadOp, memref.StoreOp):
+        buffers = [memref_of(op.memref) for op in ops if isinstance(op, kind)]
+        if len(buffers) < MERGED or any(element_bytes(x.element_type) < WORD_BYTES for x in buffers):
+            return False
+    return not any(op.regions for op in ops)
 
 
 def metadata_of(loop: scf.ForOp, known: Mapping[SSAValue, int]) -> str | None:
