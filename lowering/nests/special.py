@@ -24,6 +24,7 @@ from xdsl_rlx.lowering.nest import (
     scratch,
     select,
 )
+from xdsl_rlx.lowering.nest.kernel_builder import INDEX
 from xdsl_rlx.lowering.nests.special_bessel import (
     expn,
     i0e,
@@ -171,16 +172,24 @@ def zeta(s: Number, q: Number) -> Number:
     nearest = floor(q + 0.5)
     if s == 1.0:
         result = cast(inf, "f64")
-    elif s > 1.0 and q > 0.0:
-        result = positive_zeta(s, q)
+    elif s > 1.0 and (q > 0.0 or (q != nearest and floor(s) == s)):
+        d, is_positive = q - nearest, q > 0.0
+        found, near, far = cast(0.0, "f64"), cast(0.0, "f64"), cast(0.0, "f64")
+        # one loop, so that the sum is compiled once
+        for n in rolled(range(select(is_positive, cast(1, INDEX), 3))):
+            first = select(is_positive, q, 1.0 + d)
+            value = positive_zeta(s, select(n == 0, first, select(n == 1, 1.0 - d, 1.0 - q)))
+            found = select(n == 0, value, found)
+            near = select(n == 1, value, near)
+            far = select(n == 2, value, far)
+        result = found
+        if not is_positive:
+            half = 0.5 * s
+            sign = cast(1.0, "f64") if floor(half) == half else cast(-1.0, "f64")
+            middle = negative_power(abs(d), s)
+            result = found + (sign * middle if d < 0.0 else middle) + sign * (near - far)
     elif s > 1.0 and q == nearest:
         result = cast(inf, "f64")
-    elif s > 1.0 and floor(s) == s:
-        d, half = q - nearest, 0.5 * s
-        sign = cast(1.0, "f64") if floor(half) == half else cast(-1.0, "f64")
-        middle = negative_power(abs(d), s)
-        below = positive_zeta(s, 1.0 - d) - positive_zeta(s, 1.0 - q)
-        result = positive_zeta(s, 1.0 + d) + (sign * middle if d < 0.0 else middle) + sign * below
     return result
 
 
