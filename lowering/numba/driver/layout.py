@@ -56,6 +56,8 @@ class PoolTable(Table):
     NEXT_WORKER: int
     WORKERS: Annotated[int, LINE]
     """Workers started."""
+    STOP: int
+    """Not 0: idle workers end. Only pools of exported programs stop."""
     SPIN_NS: int
     """How long an idle worker looks for work before it sleeps."""
     RUN_MUTEX: int

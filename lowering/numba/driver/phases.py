@@ -1,6 +1,7 @@
 """The schedule of a program as the driver runs it: threaded code whose instructions are phases, turns of loops, jumps.
 What the driver does with these tables is in `scheduler.py`, what they are in `layout.py`."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -121,24 +122,61 @@ class Tables:
     """What the rows of launches are of, in order."""
 
 
+@dataclass(frozen=True)
+class KernelAddress:
+    """The address of a kernel, known once it is loaded."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Offset:
+    """An address inside of the tables: bytes from their start."""
+
+    bytes: int
+
+
+@dataclass(frozen=True)
+class PlacedTables:
+    """The tables of a program, before they and the kernels have addresses; rows come first."""
+
+    words: tuple[int | Offset | KernelAddress, ...]
+    count: int
+    parallel: bool
+    long: bool
+    launches: int
+    """Bytes in front of the first `LaunchRow`."""
+    scheduled: tuple[ScheduledLaunch, ...]
+
+
 def make_tables(schedule: Sequence[Item], kernels: Mapping[str, int]) -> Tables:
     """The tables of a schedule whose kernels lie at the addresses given."""
-    split = phases(schedule)
-    writer = _Writer(kernels)
-    writer.items(split, [])
+    placed = place_tables(schedule)
+    memory = np.zeros(len(placed.words), np.int64)
+    start = int(memory.ctypes.data)
+    memory[:] = [_resolved(word, start, kernels) for word in placed.words]
+    return Tables(memory, start, placed.count, placed.parallel, placed.long, start + placed.launches, placed.scheduled)
+
+
+def _resolved(word: int | Offset | KernelAddress, start: int, kernels: Mapping[str, int]) -> int:
+    if isinstance(word, Offset):
+        return start + word.bytes
+    return kernels[word.name] if isinstance(word, KernelAddress) else word
+
+
+def place_tables(schedule: Sequence[Item]) -> PlacedTables:
+    """The tables of a schedule as words, of which those that are addresses say of what."""
+    writer = _Writer()
+    writer.items(phases(schedule), [])
     sections = (writer.rows, writer.launches, writer.arguments, writer.loops, writer.patches)
-    memory = np.zeros(sum(map(len, sections)), np.int64)
-    starts = list[int]()
-    place = int(memory.ctypes.data)
-    for section in sections:
-        starts.append(place)
-        place += WORD * len(section)
-    words = [word if isinstance(word, int) else starts[word.section] + word.offset for one in sections for word in one]
-    memory[:] = words
-    count = len(writer.rows) * WORD // PhaseRow.size
-    return Tables(
-        memory, starts[_ROWS], count, writer.parallel, writer.long, starts[_LAUNCHES], tuple(writer.scheduled)
+    starts = [WORD * before for before in itertools.accumulate(map(len, sections[:-1]), initial=0)]
+    words = tuple(
+        Offset(starts[word.section] + word.offset) if isinstance(word, _At) else word
+        for one in sections
+        for word in one
     )
+    count = len(writer.rows) * WORD // PhaseRow.size
+    return PlacedTables(words, count, writer.parallel, writer.long, starts[_LAUNCHES], tuple(writer.scheduled))
 
 
 _ROWS, _LAUNCHES, _ARGUMENTS, _LOOPS, _PATCHES = range(5)
@@ -152,7 +190,7 @@ class _At:
     offset: int
 
 
-_Word = int | _At
+_Word = int | _At | KernelAddress
 
 
 @dataclass
@@ -166,8 +204,7 @@ class _OpenLoop:
 class _Writer:
     """Writes instructions in order; addresses come last."""
 
-    def __init__(self, kernels: Mapping[str, int]) -> None:
-        self.kernels = kernels
+    def __init__(self) -> None:
         self.rows = list[_Word]()
         self.launches = list[_Word]()
         self.scheduled = list[ScheduledLaunch]()
@@ -206,7 +243,7 @@ class _Writer:
             first = WORD * len(self.arguments)
             self.launches += LaunchRow.filled(
                 {
-                    LaunchRow.KERNEL: self.kernels[launch.kernel],
+                    LaunchRow.KERNEL: KernelAddress(launch.kernel),
                     LaunchRow.ARGUMENTS: _At(_ARGUMENTS, first),
                     LaunchRow.EXTENT: launch.extent,
                     LaunchRow.CHUNK: launch.chunk,
@@ -290,7 +327,7 @@ class _Writer:
         return self.jump(TURN_JUMP_UNLESS, at)
 
 
-def _patch(place: _At, move: ArgumentMove, loop: Loop) -> list[_Word]:
+def _patch(place: _At, move: ArgumentMove, loop: Loop) -> Sequence[_Word]:
     """How an argument moves: from where, how far at a time, and from which position back to which other."""
     stride, wraps = move.stride, move.modulo
     first = (loop.count - 1 if loop.reverse else 0) + move.shift

@@ -287,7 +287,7 @@ def sleep(pool: int, worker: int) -> None:
 
 
 def rlx_work(pool: int) -> int:
-    """The life of a worker thread; it ends with the process."""
+    """The life of a worker thread; it ends with the process, or when the pool stops."""
     block_signals = 0
     # Python's signal handlers belong to Python's threads: a signal taken here would not interrupt the main thread
     invoke(peek(pool + PoolTable.SIGMASK), block_signals, peek(pool + PoolTable.ALL_SIGNALS), 0)
@@ -316,6 +316,9 @@ def rlx_work(pool: int) -> int:
         if spins == 1:
             idle_since = nanoseconds(pool, time)
         elif spins & 63 == 0:
+            if atomic_peek(pool + PoolTable.STOP) != 0:
+                invoke(peek(pool + PoolTable.FREE), time)
+                return 0
             if nanoseconds(pool, time) - idle_since > peek(pool + PoolTable.SPIN_NS):
                 sleep(pool, worker)
                 spins = 0
