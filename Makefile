@@ -16,7 +16,7 @@ SMOKE := dialects/hir/ops dialects/hir/invalid dialects/mir/custom dialects/mir/
   lowering/lir_merge_lengths lowering/numba lowering/rlx_to_lir lowering/scan frontends/convert_stablehlo_to_mir \
   frontends/convert_stablehlo_to_mir_missing frontends/target_stablehlo
 
-.PHONY: demo test lint bench fuzz mutations peers browser docs notebooks site clean
+.PHONY: demo test lint bench fuzz mutations peers emulated browser docs notebooks site clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -51,6 +51,9 @@ mutations: $(STAMP)test
 
 peers: $(STAMP)peers
 	$(BIN)/python -m pytest tests/peers
+
+emulated: $(STAMP)emulated
+	$(BIN)/python -m pytest tests/emulated
 
 browser: $(STAMP)test
 	$(BIN)/python -m pytest tests/browser

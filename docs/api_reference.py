@@ -63,6 +63,11 @@ GROUPS = (
         ("compile", "CompiledFunction", "trace", "CompiledGraph", TensorSpec, "Weights"),
     ),
     Group(
+        "Programs as libraries",
+        "See [Deploy a model](howto/deploy.md).",
+        ("export", "load_export", "ExportedProgram"),
+    ),
+    Group(
         "Derivatives and batches",
         "Most of these accept a Python function of trees and return one, or accept a graph and return one.",
         (

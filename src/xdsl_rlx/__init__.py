@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         vmap,
     )
     from xdsl_rlx.dialects.errors import GraphError, NanError, RlxError
+    from xdsl_rlx.exporting import ExportedProgram, export, load_export
     from xdsl_rlx.frontends.aten.imported_module import ImportedModule, from_torch
     from xdsl_rlx.frontends.hosts.to_jax import to_jax
     from xdsl_rlx.frontends.hosts.to_torch import to_torch
@@ -109,6 +110,7 @@ __all__ = [
     "CompiledFunction",
     "CompiledGraph",
     "CustomKernel",
+    "ExportedProgram",
     "FrontendError",
     "FusionReport",
     "Graph",
@@ -150,6 +152,7 @@ __all__ = [
     "dynamic_update_slice_in_dim",
     "eager",
     "eval_shape",
+    "export",
     "fit",
     "flatnonzero",
     "fori_loop",
@@ -174,6 +177,7 @@ __all__ = [
     "linearize",
     "llvm_source",
     "load",
+    "load_export",
     "load_gguf",
     "lower",
     "lower_hir",
@@ -324,8 +328,11 @@ _FRONTENDS = {
     "to_jax": "xdsl_rlx.frontends.hosts.to_jax",
     "to_stablehlo": "xdsl_rlx.frontends.stablehlo.write",
     "to_torch": "xdsl_rlx.frontends.hosts.to_torch",
+    "ExportedProgram": "xdsl_rlx.exporting",
+    "export": "xdsl_rlx.exporting",
+    "load_export": "xdsl_rlx.exporting",
 }
-"""Names of the front ends, which are imported when they are asked for: most programs need none."""
+"""Names of front ends and exports, which are imported when they are asked for: most programs need none."""
 
 _MODULES = ("debug", "init", "nn", "optim", "random", "solvers", "special", "tree")
 

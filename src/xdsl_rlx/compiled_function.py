@@ -304,6 +304,14 @@ class CompiledFunction:
         return entry
 
 
+def only_graph(function: CompiledFunction) -> CompiledGraph:
+    """The one compiled graph of a function. GraphError if it was called with none or several signatures."""
+    found = list(function._entries.values())  # pyright: ignore[reportPrivateUsage]
+    if len(found) != 1:
+        raise GraphError(f"{function!r}: expected one; pass .compiled(*args) of the arguments that you mean")
+    return found[0].compiled
+
+
 class CompiledMethod:
     """A compiled function as a method of an object, whose arrays are arguments like others."""
 

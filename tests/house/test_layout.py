@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "lowering": {*BELOW, *LAYERS},
 }
 
-BACKEND = ("lowering/numba", "math", "machine", "driver", "emit", "runtime")
+BACKEND = ("lowering/numba", "math", "machine", "driver", "emit", "runtime", "export")
 """The backend and its folders, each of which uses those in front of it."""
 
 _PACKAGE = ROOT / "src" / "xdsl_rlx"

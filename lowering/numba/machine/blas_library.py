@@ -39,6 +39,8 @@ class Blas:
     """Address of `int (*)(void)`, or 0 when the library never starts threads."""
     set_threads: int
     """Address of `void (*)(int)`, or 0."""
+    path: Path | None = None
+    """Its file, where that and what it needs beside it may be copied."""
 
 
 @cache
@@ -93,9 +95,20 @@ def _bundled_openblas() -> Blas | None:
         handle = CDLL(str(path))
         addresses = tuple(_address(handle, f"scipy_{name}_") for name in FUNCTIONS)
         if all(addresses):
-            controls = (_address(handle, f"scipy_openblas_{verb}_num_threads") for verb in ("get", "set"))
-            return Blas("openblas", addresses, *controls)
+            get, set_ = (_address(handle, f"scipy_openblas_{verb}_num_threads") for verb in ("get", "set"))
+            return Blas("openblas", addresses, get, set_, path)
     return None
+
+
+def with_needed(library: Path) -> tuple[Path, ...]:
+    """Return a library, and the files beside it that it or those need: who needs a file has its name as text."""
+    found, texts = [library], [library.read_bytes()]
+    for text in texts:
+        for other in sorted(library.parent.iterdir()):
+            if other not in found and other.name.encode() + b"\0" in text:
+                found.append(other)
+                texts.append(other.read_bytes())
+    return tuple(found)
 
 
 def _cython_blas() -> Blas:

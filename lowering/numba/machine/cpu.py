@@ -13,6 +13,7 @@ from xdsl_rlx.lowering.target import Target
 
 VARIABLE = "XDSL_RLX_CPU"
 NATIVE = "native"
+ARM = "aarch64"
 
 _LEVELS: dict[str, tuple[str, ...]] = {
     "x86-64": ("64bit",),
@@ -97,9 +98,7 @@ def target_of(target: tuple[str, str]) -> Target:
     Those of AVX-512 count half but on processors where LLVM makes vectors of their whole length.
     """
     name, said = target
-    levels = list(_LEVELS)
-    below = levels[: levels.index(name) + 1] if name in _LEVELS else []
-    features = _present(target).union(*(_LEVELS[level] for level in below))
+    features = features_of(name, said)
     if "avx512vl" in features:
         count = 32 if name.startswith("znver") or _WHOLE_VECTORS in said else 16
         bf16, int8 = "avx512bf16" in features, "avx512vnni" in features
@@ -107,6 +106,29 @@ def target_of(target: tuple[str, str]) -> Target:
     if "avx2" in features or not features:
         return Target()
     return Target(lanes=4, registers=32 if "neon" in features else 16)
+
+
+def named(name: str, host: tuple[str, str]) -> tuple[str, str]:
+    """
+    Name and feature string of a processor to compile for that need not be this machine's.
+
+    `name` is "native", a level of the x86-64 psABI, or "aarch64" for all processors of ARM with 64 bits. Raises
+    `ConfigurationError` for another.
+    """
+    if name == NATIVE:
+        return _advised(host)
+    if name == ARM:
+        return "generic", "+neon"
+    if name not in _LEVELS:
+        raise ConfigurationError(f"expected {', '.join([NATIVE, *_LEVELS])} or {ARM}, got {name!r}")
+    return name, ""
+
+
+def features_of(name: str, said: str) -> frozenset[str]:
+    """The features of a processor given by name and feature string, as LLVM names them."""
+    levels = list(_LEVELS)
+    below = levels[: levels.index(name) + 1] if name in _LEVELS else []
+    return _present((name, said)).union(*(_LEVELS[level] for level in below))
 
 
 def lacking_dots(text: str, target: tuple[str, str]) -> str | None:

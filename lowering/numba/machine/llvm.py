@@ -61,6 +61,33 @@ def target() -> tuple[str, str]:
     return cpu.choose(host())
 
 
+@dataclass(frozen=True)
+class CodeTarget:
+    """What object code for a library is compiled for."""
+
+    triple: str
+    cpu: tuple[str, str]
+    """Name and feature string."""
+
+    @property
+    def processor(self) -> str:
+        """The first part of the triple, such as x86_64."""
+        return self.triple.split("-")[0]
+
+
+def native_target() -> CodeTarget:
+    """That of programs of this process. Raises `ConfigurationError` as `target` does."""
+    return CodeTarget(llvm.get_process_triple(), target())
+
+
+def named_target(name: str) -> CodeTarget:
+    """That of a processor as `cpu.named` knows it. Raises `ConfigurationError` for another."""
+    found = cpu.named(name, host())
+    own = llvm.get_process_triple()
+    wanted = cpu.ARM if name == cpu.ARM else "x86_64" if name != cpu.NATIVE else own.split("-")[0]
+    return CodeTarget(own if own.startswith(wanted) else f"{wanted}-unknown-linux-gnu", found)
+
+
 def environment_key() -> str:
     """
     Digest of all that object code depends on besides its source: CPU, library versions, and this package's own text.
@@ -138,11 +165,11 @@ def _emitted(text: str, effort: Effort, emit: Callable[[Any, Any], T]) -> T:
         return _emitted_by(machine, text, effort, emit)
 
 
-def _emitted_by(machine: Any, text: str, effort: Effort, emit: Callable[[Any, Any], T]) -> T:
+def _emitted_by(machine: Any, text: str, effort: Effort, emit: Callable[[Any, Any], T], triple: str | None = None) -> T:
     try:
         # closed here: the garbage collector could finalize its context first
         with llvm.parse_assembly(text, llvm.create_context()) as module:
-            module.triple = llvm.get_process_triple()
+            module.triple = triple or llvm.get_process_triple()
             module.data_layout = str(machine.target_data)
             module.verify()
             optimize(module, machine, effort)
@@ -286,6 +313,24 @@ def _emit_assembly(module: Any, machine: Any) -> str:
 
 def _pointer(reference: Any) -> ctypes.c_void_p:
     return ctypes.cast(reference._as_parameter_, ctypes.c_void_p)
+
+
+def shared_object(text: str, wanted: CodeTarget, effort: Effort = Effort.FULL) -> bytes:
+    """
+    Object code of one module, for a shared library that may lie anywhere.
+
+    Raises `CompileError` when the text is rejected.
+    """
+    host()
+    if wanted.processor != processor():
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    name, features = wanted.cpu
+    level = Effort.QUICK if effort is Effort.LIGHT else effort
+    machine = llvm.Target.from_triple(wanted.triple).create_target_machine(
+        cpu=name, features=features, opt=level, reloc="pic", codemodel="small"
+    )
+    return _emitted_by(machine, text, effort, _emit, wanted.triple)
 
 
 @dataclass(frozen=True)

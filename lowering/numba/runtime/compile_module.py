@@ -35,6 +35,7 @@ from xdsl_rlx.lowering.numba.runtime.weights import Weights
 from xdsl_rlx.lowering.pipelines import checks_bounds, compile_passes
 from xdsl_rlx.lowering.progress import Progress
 from xdsl_rlx.lowering.run_errors import RlxError
+from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -141,20 +142,22 @@ def _compiled(key: str, build: Callable[[], tuple[Program, bytes]]) -> tuple[Pro
     return program, load_object(code, program.kernels), False
 
 
-def lower_to_lir(module: ModuleOp, threads: int = 1, checked: bool = False) -> ModuleOp:
+def lower_to_lir(module: ModuleOp, threads: int = 1, checked: bool = False, model: CostModel | None = None) -> ModuleOp:
     """
     The planned `lir` module of a module at any stage, which is not changed, with checks as `compile_module` has them.
+
+    `model` is that of the processor that code is compiled for, by default of `cost_model`.
 
     VerifyException for a `lir` module that does not verify: from elsewhere, it is as likely wrong as text is.
     """
     lowered = module.clone()
-    deque(_kernels_of(lowered, threads, checked), maxlen=0)
+    deque(_kernels_of(lowered, threads, checked, model), maxlen=0)
     return lowered
 
 
-def _kernels_of(module: ModuleOp, threads: int, checked: bool) -> Iterator[KernelOp]:
+def _kernels_of(module: ModuleOp, threads: int, checked: bool, model: CostModel | None = None) -> Iterator[KernelOp]:
     """The kernels of a module, which `lower_to_lir` lowers, as they come."""
     if any(isinstance(op, ProgramOp) for op in module.ops):
         module.verify()
         verify_dominance(module)
-    return lower_by_kernel(context(), module, compile_passes(module, threads, cost_model(), checked))
+    return lower_by_kernel(context(), module, compile_passes(module, threads, model or cost_model(), checked))
