@@ -131,6 +131,11 @@ GROUPS = (
         (*_all_of("solvers"), "scipy_fun", "ScipyFunction"),
     ),
     Group(
+        "Programs of several processes",
+        "See [Train on several machines](howto/distributed.md).",
+        _all_of("distributed"),
+    ),
+    Group(
         "Training",
         "See [Train a model](howto/train.md) and [Save and resume training](howto/checkpoint.md).",
         (

@@ -29,6 +29,10 @@ class ConfigurationError(RlxError, ValueError):
     """A setting (thread count, environment variable) has an invalid value."""
 
 
+class DistributedError(RlxError, RuntimeError):
+    """Processes of one program cannot go on together: one is missing, hangs, or runs another program."""
+
+
 class CompileError(RlxError, RuntimeError):
     """LLVM rejected the generated code: a defect of the compiler, not of the model."""
 

@@ -38,6 +38,7 @@ _OF_FAMILY = {
     "branch": OpKind.BODY,
     "cast": OpKind.BOUNDARY,
     "channel_norm": OpKind.REDUCTION,
+    "collectives": OpKind.REDUCTION,
     "complex": OpKind.ELEMENTWISE,
     "control": OpKind.BOUNDARY,
     "conv": OpKind.COMPUTE,

@@ -14,6 +14,7 @@ from xdsl_rlx.dialects.mir.attention import AttentionBuilder
 from xdsl_rlx.dialects.mir.bits import BitsBuilder
 from xdsl_rlx.dialects.mir.branch import BranchBuilder
 from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
+from xdsl_rlx.dialects.mir.collectives import CollectivesBuilder
 from xdsl_rlx.dialects.mir.complex import ComplexBuilder
 from xdsl_rlx.dialects.mir.contractions import ContractionsBuilder
 from xdsl_rlx.dialects.mir.conv import ConvBuilder
@@ -75,6 +76,7 @@ class MirBuilder(
     BitsBuilder,
     BranchBuilder,
     ChannelNormBuilder,
+    CollectivesBuilder,
     ComplexBuilder,
     ContractionsBuilder,
     ConvBuilder,

@@ -2,7 +2,7 @@
 
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.mir import debug, distributions, quant, quant_int
+from xdsl_rlx.dialects.mir import collectives, debug, distributions, quant, quant_int
 from xdsl_rlx.frontends.stablehlo import (
     write_elements,
     write_factors,
@@ -23,6 +23,7 @@ _INTEGER = "StableHLO has no integer product that rounds as this one does; dequa
 _SERIES = "StableHLO has no such function; compute it with rlx.compile"
 
 _REASONS: dict[type[Operation], str] = {
+    collectives.AllReduceOp: "run the processes by this package, or shard the exported gradient by jax.sharding",
     debug.DebugPrintOp: "a StableHLO module cannot print; remove rlx.debug.print",
     quant.DequantizeWeightsOp: _PACKED,
     distributions.GammaSlopeOp: _SERIES,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xdsl_rlx.forks import at_fork
 
 if TYPE_CHECKING:
-    from xdsl_rlx import debug, init, nn, optim, random, solvers, special, tree
+    from xdsl_rlx import debug, distributed, init, nn, optim, random, solvers, special, tree
     from xdsl_rlx.builder import Graph, GraphModule, Value
     from xdsl_rlx.checkpoint_files import CheckpointError, load, load_gguf, metadata, save
     from xdsl_rlx.compiled_function import CompiledFunction
@@ -143,6 +143,7 @@ __all__ = [
     "custom_op",
     "custom_vjp",
     "debug",
+    "distributed",
     "dropout",
     "dynamic_index_in_dim",
     "dynamic_slice",
@@ -334,7 +335,7 @@ _FRONTENDS = {
 }
 """Names of front ends and exports, which are imported when they are asked for: most programs need none."""
 
-_MODULES = ("debug", "init", "nn", "optim", "random", "solvers", "special", "tree")
+_MODULES = ("debug", "distributed", "init", "nn", "optim", "random", "solvers", "special", "tree")
 
 _ELSEWHERE = {
     "block_until_ready": "the results of a call, which are computed when it returns",

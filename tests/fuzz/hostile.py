@@ -216,6 +216,7 @@ OF_NUMPY: list[Sample] = [
         _SQUARE,
         Operand((3, 2)),
     ),
+    _also("all_reduce", lambda m, x: m.all_reduce(x, "mean", 2)),
     _also("debug_print", lambda m, x: (m.debug_print("{0}", x), x)[1]),
     _also("cho_solve", lambda m, a, b: m.cho_solve(a, b, lower=False), _SQUARE, Operand((3, 2))),
     *(_also(name, method(name), _SQUARE) for name in ("inv", "det", "slogdet")),

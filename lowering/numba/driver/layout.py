@@ -406,3 +406,29 @@ class FfiApi(Table):
     VERSION: Annotated[int, 3]
     INTERNAL: int
     CREATE_ERROR: int
+
+
+class EngineTable(Table):
+    """What connects this process to others: functions and handles of MPI, or functions that are called as those are."""
+
+    ALL_REDUCE: int
+    """`int (source, target, count, type, kind, comm, request)`, which returns at once."""
+    TEST: int
+    """`int (request, flag, status)`, which says whether it is done."""
+    COMM: int
+    TYPES: Annotated[int, 4]
+    """A handle for each of `collectives.ELEMENTS`, and the bytes of an element."""
+    BYTES: Annotated[int, 4]
+    KINDS: Annotated[int, 3]
+    """A handle for each of `collectives.KINDS`."""
+    TIMEOUT_NS: int
+    """How long a process waits for others."""
+    FAILED: int
+    """Why a collective did not end: it is the last one of the process."""
+    CLOCK: int
+    YIELD: int
+    REQUEST: int
+    FLAG: int
+    TIME: Annotated[int, 2]
+    STATUS: Annotated[int, 16]
+    """More than any status of MPI takes."""

@@ -155,6 +155,8 @@ class Program:
     """Whether a kernel calls the function that prints."""
     polls: bool = False
     """Whether a kernel has a loop of unknown length."""
+    processes: int = 1
+    """How many processes its collective ops connect; 1: it has none."""
 
     @property
     def arguments(self) -> tuple[TensorSpec, ...]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.lowering import cache as disk_cache
-from xdsl_rlx.lowering.numba.driver import debug_prints, fast_call, ffi_call, scheduler
+from xdsl_rlx.lowering.numba.driver import collectives, communicate, debug_prints, fast_call, ffi_call, scheduler
 from xdsl_rlx.lowering.numba.driver.arena import Arena, aligned_bytes
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, WORD, CallBlock, CopyRow, PlanTable, PoolTable
 from xdsl_rlx.lowering.numba.driver.manifest import BASE_BLAS, BASE_CONSTANTS, FIRST_BUFFER, Program
@@ -107,9 +107,11 @@ class Driver:
     """Address of the worker's thread function."""
     ffi: int
     """Address of the function that XLA's handlers call, with a `FfiTable` and the frame."""
+    all_reduce: int
+    """Address of the function that kernels call to connect processes, with an `EngineTable`."""
 
 
-_NAMES = ("rlx_run", "rlx_call", "rlx_work", "rlx_ffi")
+_NAMES = ("rlx_run", "rlx_call", "rlx_work", "rlx_ffi", "rlx_all_reduce")
 
 
 @once
@@ -122,7 +124,13 @@ def driver() -> Driver:
         loaded = llvm.load_object(code, _NAMES)
     loaded.keep_forever()
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
-    return Driver(prototype(loaded["rlx_run"]), loaded["rlx_call"], loaded["rlx_work"], loaded["rlx_ffi"])
+    return Driver(
+        prototype(loaded["rlx_run"]),
+        loaded["rlx_call"],
+        loaded["rlx_work"],
+        loaded["rlx_ffi"],
+        loaded["rlx_all_reduce"],
+    )
 
 
 def _driver_key() -> str:
@@ -136,7 +144,7 @@ def _driver_of_cache() -> llvm.LoadedObject | None:
 
 @once
 def _driver_text() -> str:
-    return llvm_text((scheduler, fast_call, ffi_call), _NAMES, llvm.processor())
+    return llvm_text((scheduler, fast_call, ffi_call, communicate), _NAMES, llvm.processor())
 
 
 @cache
@@ -376,9 +384,12 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPla
         functions = list(library.addresses)
         plan.set(PlanTable.GET_BLAS_THREADS, library.get_threads)
         plan.set(PlanTable.SET_BLAS_THREADS, library.set_threads)
-    if program.prints:
-        functions.append(debug_prints.address())
-    if program.needs_blas or program.prints:
+    if program.prints or program.processes > 1:
+        functions.append(debug_prints.address() if program.prints else 0)
+    if program.processes > 1:
+        engine = collectives.engine_for(program.processes, program.name)
+        functions += [engine.table, engine.function()]
+    if program.needs_blas or program.prints or program.processes > 1:
         table = words(functions)
         plan.keep.append(table)
         plan.set_base(BASE_BLAS, address(table))

@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import (
     LAPACK_OPS,
+    AllReduceOp,
     BlockGemmOp,
     CheckOp,
     DebugPrintOp,
@@ -328,6 +329,10 @@ class PythonBody:
             f"{named(op)} has no form in a printed module: remove debug.print, or compile with the backend 'llvm'"
         )
 
+    def all_reduce(self, op: Operation) -> None:
+        """PassFailedException: a printed module is connected to no other process."""
+        raise PassFailedException(f"{named(op)} has no form in a printed module: compile with the backend 'llvm'")
+
     def lapack(self, op: Operation) -> None:
         assert isinstance(op, LapackOp)
         self.emit(python_lapack(op, self.at))
@@ -345,6 +350,7 @@ _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
     scf.WhileOp: PythonBody.while_loop,
     GemmOp: PythonBody.gemm,
     DebugPrintOp: PythonBody.debug_print,
+    AllReduceOp: PythonBody.all_reduce,
     PrefetchOp: PythonBody.nothing,
     BlockGemmOp: PythonBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, PythonBody.lapack),

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdsl_rlx.lowering.numba.driver.arena import aligned_bytes, touch
+from xdsl_rlx.lowering.numba.driver.collectives import connected
 from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
 from xdsl_rlx.lowering.numba.driver.layout import (
@@ -46,7 +47,7 @@ from xdsl_rlx.lowering.numba.runtime.arguments import check_out, check_updated, 
 from xdsl_rlx.lowering.numba.runtime.overlaps import CallBuffer, Use, outputs_in_arguments
 from xdsl_rlx.lowering.numba.runtime.results import Results
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
-from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, OutOfBoundsError
+from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, DistributedError, OutOfBoundsError
 
 Array = NDArray[Any]
 
@@ -311,6 +312,9 @@ def _check(block: Words) -> None:
 def report_check(message: int, value: int) -> None:
     """Raise the `OutOfBoundsError` of a failed check, whose text lies at the address `message`."""
     text = ctypes.string_at(message).decode()
+    engine = connected()
+    if engine is not None and (why := engine.failure()) is not None:
+        raise DistributedError(why)
     raise OutOfBoundsError(f"{text}, got {value}")
 
 

