@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import ceil, prod
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
@@ -30,6 +30,9 @@ OUTPUTS = 128
 
 DEPTH = 256
 """Terms of a matmul at most, so that its panels stay in the first cache."""
+
+UNEVEN = 1 / 6
+"""The share of its time that a thread may wait for others, rather than that points of the image are in memory."""
 
 TASKS = 8
 """Iterations that a launch should have at least, for threads."""
@@ -111,11 +114,17 @@ def are_better(e: ConvExtents, element: Attribute, costs: ConvCosts) -> bool:
     return saves and tiles.columns <= LONG_ROW
 
 
+def _is_even(count: int, threads: int) -> bool:
+    """Whether so many iterations are several for each thread, as many about."""
+    return count >= 2 * threads and ceil(count / threads) * threads <= count * (1 + UNEVEN)
+
+
 def convolve(work: Work, e: ConvExtents, image: SSAValue, w: Argument, result: SSAValue) -> None:
     """`result = w @ windows of the image`; an iteration is some tiles of a group, or some output channels of them."""
     multiplications = e.images * e.groups * prod(e.counts) * e.inputs * prod(e.kernel) * max(1, e.outputs // 4)
     tiles, tasks = WindowTiles.of(e), work.pieces(TASKS, multiplications // TASKS)
-    rows, outputs, splits = PointRows.of_image(tiles), divisor(e.outputs, OUTPUTS, LANES), tiles.count < tasks
+    rows, outputs = PointRows.of_image(tiles), divisor(e.outputs, OUTPUTS, LANES)
+    splits = tiles.count < tasks and not _is_even(tiles.count, work.buffers.threads)
     if splits:
         outputs = divisor(e.outputs, min(outputs, e.outputs * tiles.count / tasks), LANES)
     count = e.outputs // outputs
