@@ -26,6 +26,7 @@ from xdsl_rlx.lowering.run_errors import ConfigurationError
 from xdsl_rlx.lowering.target import COMMON, CostModel, PrepareCosts, with_costs
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import RewritingPass
+from xdsl_rlx.transforms.mir_bucket_all_reduce import MirBucketAllReducePass
 from xdsl_rlx.transforms.mir_cancel_roots import MirCancelRootsPass
 from xdsl_rlx.transforms.mir_canonicalize import MirCanonicalizePass
 from xdsl_rlx.transforms.mir_convert_scans_for_ad import MirConvertScansForAdPass
@@ -89,6 +90,7 @@ def prepared_for_fusion(costs: PrepareCosts) -> tuple[RewritingPass, ...]:
         MirDecomposePass(),
         MirLowerComplexPass(),
         MirDecomposePass(),
+        MirBucketAllReducePass(),
         with_costs(MirNormalizePass, costs),
         MirCsePass(),
         with_costs(MirSplitAxesPass, costs),

@@ -8,6 +8,7 @@ from xdsl.universe import Universe
 
 PASSES = (
     "convert-hir-to-mir",
+    "mir-bucket-all-reduce",
     "mir-cancel-roots",
     "mir-canonicalize",
     "mir-convert-scans-for-ad",
