@@ -154,13 +154,14 @@ def hint_of(loop: scf.ForOp, known: Mapping[SSAValue, int] = MappingProxyType({}
 
 
 def _merges(loop: scf.ForOp) -> bool:
-    """Whether a loop brings a few lines of words side by side, or takes them apart."""
+    """Whether a loop brings a few lines of words side by side, or takes them apart: it stores as many as it loads."""
     ops = loop.body.block.ops
-    for kind in (memref.LoadOp, memref.StoreOp):
-        buffers = [memref_of(op.memref) for op in ops if isinstance(op, kind)]
-        if len(buffers) < MERGED or any(element_bytes(x.element_type) < WORD_BYTES for x in buffers):
-            return False
-    return not any(op.regions for op in ops)
+    read, written = (
+        [memref_of(op.memref) for op in ops if isinstance(op, kind)] for kind in (memref.LoadOp, memref.StoreOp)
+    )
+    if len(read) < MERGED or len(read) != len(written) or any(op.regions for op in ops):
+        return False
+    return all(element_bytes(x.element_type) >= WORD_BYTES for x in (*read, *written))
 
 
 def metadata_of(loop: scf.ForOp, known: Mapping[SSAValue, int]) -> str | None:
