@@ -203,11 +203,16 @@ JAX_LAX: dict[str, str] = {
     "sort_key_val": "np.take_along_axis(x, np.argsort(keys), -1)",
     "sub": "np.subtract",
     "top_k": "rlx.topk, rlx.topk_values",
+    "all_gather": "rlx.distributed.all_gather",
+    "axis_index": "rlx.distributed.rank",
+    "axis_size": "rlx.distributed.size",
+    "psum_scatter": "rlx.distributed.reduce_scatter",
+    **dict.fromkeys(("pmax", "pmean", "pmin", "psum"), "rlx.distributed.all_reduce"),
     **missing(ALWAYS_EXACT, "approx_max_k approx_min_k"),
     **missing(
         ONE_DEVICE,
-        "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute precv psend pshuffle "
-        "psum psum_scatter pswapaxes ragged_all_to_all with_sharding_constraint",
+        "all_to_all pbroadcast pcast ppermute precv psend pshuffle pswapaxes ragged_all_to_all "
+        "with_sharding_constraint",
     ),
     **missing(NO_OP, "ragged_dot_general"),
     **missing(

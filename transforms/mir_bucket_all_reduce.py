@@ -36,9 +36,9 @@ class MirBucketAllReducePass(RewritingPass):
     ```
 
     Reductions are joined that are of one kind, element type and number of processes, of which none needs another one's
-    result, and without another op with an effect in between. What is joined comes where the last one was; ops that read
-    the results of the others move behind it. What computes an operand writes into the bucket, so nothing is copied that
-    is not copied otherwise. A reduction of more than `bytes` stays alone.
+    result, and without another op with an effect in between. The bucket comes where the last one was; ops that read the
+    results of the others move behind it. Kernels that compute operands write into the bucket, so that nothing is copied
+    for it. A reduction of more than `bytes` stays alone.
     """
 
     name = "mir-bucket-all-reduce"

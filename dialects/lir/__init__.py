@@ -7,7 +7,7 @@ known here any more (see `mir`).
 from xdsl.ir import Dialect
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
-from xdsl_rlx.dialects.lir.collectives import AllReduceOp
+from xdsl_rlx.dialects.lir.collectives import CollectiveAttr, CollectiveOp
 from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp
 from xdsl_rlx.dialects.lir.debug import DebugPrintOp
 from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, PollOp, ReturnOp
@@ -76,7 +76,7 @@ Lir = Dialect(
         CheckOp,
         PollOp,
         DebugPrintOp,
-        AllReduceOp,
+        CollectiveOp,
         PrefetchOp,
         GemmOp,
         BlockGemmOp,
@@ -100,6 +100,7 @@ Lir = Dialect(
         PackI8Op,
         DotI8Op,
     ],
+    [CollectiveAttr],
 )
 
 LIBRARY_OPS = (GemmOp, BlockGemmOp, *LAPACK_OPS)

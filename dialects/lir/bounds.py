@@ -14,7 +14,7 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
-from xdsl_rlx.dialects.lir.collectives import AllReduceOp
+from xdsl_rlx.dialects.lir.collectives import CollectiveOp
 from xdsl_rlx.dialects.lir.debug import DebugPrintOp
 from xdsl_rlx.dialects.lir.lapack import LAPACK_OPS, LapackOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, is_contiguous, verify_buffer_type
@@ -120,7 +120,7 @@ _REACHES: dict[type[Operation], Callable[[Any], list[Reach]]] = {
 _WRITTEN: dict[type[Operation], Callable[[Any], tuple[SSAValue, ...]]] = {
     memref.StoreOp: lambda op: (op.memref,),
     DebugPrintOp: lambda op: (op.console,),
-    AllReduceOp: lambda op: (op.target, op.network),
+    CollectiveOp: lambda op: (op.target, op.network),
     GemmOp: lambda op: (op.c,),
     BlockGemmOp: lambda op: (op.c,),
     **dict.fromkeys(LAPACK_OPS, _written_by_lapack),

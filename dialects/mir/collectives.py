@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import TensorType, f32, f64, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, f64, i32, i64
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import OpResult, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     VarConstraint,
@@ -23,13 +25,16 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.mir.core import HasKernel
-from xdsl_rlx.dialects.mir.fields import I64, i64_attr, word_of
+from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, i64_attr, word_of
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
-from xdsl_rlx.dialects.shapes import FLOATS, check_element, compute_type, element_of
+from xdsl_rlx.dialects.shapes import FLOATS, check_element, compute_type, element_of, shape_of
 
 COMMUNICATED = (f32, f64, i32, i64)
 """Element types of which MPI has sums; others are cast by who builds the op."""
 
+
+MOST_ELEMENTS = 1 << 30
+"""Of one message: MPI counts in 32 bits. An `all_reduce` of more is several."""
 
 MEAN = "mean"
 """The reduction that is a sum and a product."""
@@ -50,8 +55,54 @@ class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
     name = "mir.reduction"
 
 
+class CollectiveOp(IRDLOperation):
+    """An op in which all `processes` take part, with an operand of each and a result for each."""
+
+    if TYPE_CHECKING:
+        processes: IntegerAttr
+        operand: SSAValue
+        result: OpResult
+
+    @property
+    def count(self) -> int:
+        """How many processes there are."""
+        return self.processes.value.data
+
+    def verify_(self) -> None:
+        check_element(element_of(self.operand), COMMUNICATED)
+        if self.count < 1:
+            raise VerifyException(f"expected at least 1 process, got {self.count}")
+        most = max(prod(shape_of(self.operand)), prod(shape_of(self.result)))
+        if most > MOST_ELEMENTS and not isinstance(self, AllReduceOp):
+            raise VerifyException(f"expected at most {MOST_ELEMENTS} elements, got {most}")
+        expected = TensorType(element_of(self.operand), self.result_shape())
+        if self.result.type != expected:
+            raise VerifyException(f"expected result of type {expected}, got {self.result.type}")
+
+    def result_shape(self) -> tuple[int, ...]:
+        """The extents of the result: here those of the operand."""
+        return shape_of(self.operand)
+
+
+class RootedOp(CollectiveOp):
+    """A collective op in which the process `root` is another one than the rest."""
+
+    if TYPE_CHECKING:
+        root: IntegerAttr
+
+    @property
+    def root_number(self) -> int:
+        """The number of that process."""
+        return self.root.value.data
+
+    def verify_(self) -> None:
+        super().verify_()
+        if not 0 <= self.root_number < self.count:
+            raise VerifyException(f"expected a root from 0 to {self.count - 1}, got {self.root_number}")
+
+
 @irdl_op_definition
-class AllReduceOp(IRDLOperation):
+class AllReduceOp(CollectiveOp):
     """
     The sum, largest or smallest of the operands of all `processes`, elementwise; each process gets all of it.
 
@@ -83,18 +134,108 @@ class AllReduceOp(IRDLOperation):
         """How values become one."""
         return self.kind.data
 
-    @property
-    def count(self) -> int:
-        """How many processes there are."""
-        return self.processes.value.data
 
-    def verify_(self) -> None:
-        element = element_of(self.operand)
-        check_element(element, COMMUNICATED)
-        if self.count < 1:
-            raise VerifyException(f"expected at least 1 process, got {self.count}")
-        if self.operand.type != self.result.type:
-            raise VerifyException(f"expected result of type {self.operand.type}, got {self.result.type}")
+@irdl_op_definition
+class AllGatherOp(CollectiveOp):
+    """The operands of all `processes`, one behind the other along the first axis; each process gets all of them."""
+
+    name = "mir.all_gather"
+
+    processes = prop_def(I64)
+    operand = operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$operand `over` $processes attr-dict `:` type($operand) `->` type($result)"
+
+    def __init__(self, operand: SSAValue, processes: int):
+        first, *rest = shape_of(operand) or (0,)
+        type_ = TensorType(element_of(operand), (first * processes, *rest))
+        super().__init__(operands=[operand], properties={"processes": i64_attr(processes)}, result_types=[type_])
+
+    def result_shape(self) -> tuple[int, ...]:
+        first, *rest = _with_axis(self.operand)
+        return (first * self.count, *rest)
+
+
+@irdl_op_definition
+class ReduceScatterOp(CollectiveOp):
+    """
+    Of the sum of the operands of all `processes`, the part along the first axis that has this process's number.
+
+    The extent of the first axis is a multiple of the number of processes.
+    """
+
+    name = "mir.reduce_scatter"
+
+    processes = prop_def(I64)
+    operand = operand_def(AnyTensorConstr)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$operand `over` $processes attr-dict `:` type($operand) `->` type($result)"
+
+    def __init__(self, operand: SSAValue, processes: int):
+        first, *rest = shape_of(operand) or (0,)
+        type_ = TensorType(element_of(operand), (first // max(processes, 1), *rest))
+        super().__init__(operands=[operand], properties={"processes": i64_attr(processes)}, result_types=[type_])
+
+    def result_shape(self) -> tuple[int, ...]:
+        first, *rest = _with_axis(self.operand)
+        if first % self.count:
+            raise VerifyException(f"expected a first axis that {self.count} processes share out evenly, got {first}")
+        return (first // self.count, *rest)
+
+
+@irdl_op_definition
+class BroadcastOp(RootedOp):
+    """The operand of the process `root`, in each process."""
+
+    name = "mir.broadcast"
+
+    T: ClassVar = VarConstraint("T", base(TensorType))
+
+    root = prop_def(I64)
+    processes = prop_def(I64)
+    operand = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$operand `from` $root `over` $processes attr-dict `:` type($result)"
+
+    def __init__(self, operand: SSAValue, root: int, processes: int):
+        properties = {"root": i64_attr(root), "processes": i64_attr(processes)}
+        super().__init__(operands=[operand], properties=properties, result_types=[operand.type])
+
+
+@irdl_op_definition
+class ReduceToOp(RootedOp):
+    """The sum of the operands of all `processes` in the process `root`, and 0 in the others."""
+
+    name = "mir.reduce_to"
+
+    T: ClassVar = VarConstraint("T", base(TensorType))
+
+    root = prop_def(I64)
+    processes = prop_def(I64)
+    operand = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$operand `to` $root `over` $processes attr-dict `:` type($result)"
+
+    def __init__(self, operand: SSAValue, root: int, processes: int):
+        properties = {"root": i64_attr(root), "processes": i64_attr(processes)}
+        super().__init__(operands=[operand], properties=properties, result_types=[operand.type])
+
+
+def _with_axis(x: SSAValue) -> tuple[int, ...]:
+    if not shape_of(x):
+        raise VerifyException("expected a first axis, got a tensor of rank 0")
+    return shape_of(x)
+
+
+COLLECTIVES = (AllReduceOp, AllGatherOp, ReduceScatterOp, BroadcastOp, ReduceToOp)
 
 
 class CollectivesBuilder(BuilderCore):
@@ -116,7 +257,30 @@ class CollectivesBuilder(BuilderCore):
             total = b.all_reduce(b.cast(value, compute_type(element)), Reduction.SUM, processes)
             return b.cast(total * (1.0 / processes), element)
         found = word_of(Reduction, "reduction", kind)
+        return self._communicated(value, lambda x: AllReduceOp(x, found, processes))
+
+    def all_gather(self, x: Operand, processes: int) -> Value:
+        """`mir.all_gather`: `x` of all processes, one behind the other along the first axis."""
+        return self._communicated(x, lambda x: AllGatherOp(x, processes))
+
+    def reduce_scatter(self, x: Operand, processes: int) -> Value:
+        """`mir.reduce_scatter`: this process's part, along the first axis, of the sum of `x` over all processes."""
+        return self._communicated(x, lambda x: ReduceScatterOp(x, processes))
+
+    def broadcast(self, x: Operand, root: int, processes: int) -> Value:
+        """`mir.broadcast`: `x` of the process `root`."""
+        return self._communicated(x, lambda x: BroadcastOp(x, root, processes))
+
+    def reduce_to(self, x: Operand, root: int, processes: int) -> Value:
+        """`mir.reduce_to`: the sum of `x` over all processes in the process `root`, 0 in the others."""
+        return self._communicated(x, lambda x: ReduceToOp(x, root, processes))
+
+    def _communicated(self, x: Operand, make: Callable[[SSAValue], CollectiveOp]) -> Value:
+        """The op, of a wider element type where MPI has not that of `x`."""
+        value = self.value(self.operand(x))
+        element, b = element_of(value.ssa), self._this
         wide = element if element in COMMUNICATED else f32 if element in FLOATS else i64
-        op = self.emit(AllReduceOp, b.cast(value, wide).ssa, found, processes)
+        op = make(b.cast(value, wide).ssa)
+        self.builder.insert(op)
         op.verify_()
         return b.cast(op.result, element)

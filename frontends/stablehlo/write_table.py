@@ -23,7 +23,10 @@ _INTEGER = "StableHLO has no integer product that rounds as this one does; dequa
 _SERIES = "StableHLO has no such function; compute it with rlx.compile"
 
 _REASONS: dict[type[Operation], str] = {
-    collectives.AllReduceOp: "run the processes by this package, or shard the exported gradient by jax.sharding",
+    **dict.fromkeys(
+        collectives.COLLECTIVES,
+        "run the processes by this package, or shard the exported gradient by jax.sharding",
+    ),
     debug.DebugPrintOp: "a StableHLO module cannot print; remove rlx.debug.print",
     quant.DequantizeWeightsOp: _PACKED,
     distributions.GammaSlopeOp: _SERIES,

@@ -52,6 +52,38 @@ assert tree["a"].tolist() == [size - 1, 1] and tree["b"][0] == size - 1
 print("fine", rank)
 """
 
+OTHERS = """
+d = rlx.distributed
+for dtype in (np.float32, np.float64, np.float16, np.int32, np.int64, np.uint8):
+    for shape in ((size,), (2 * size, 3), (size, 0)):
+        parts = [(np.arange(np.prod(shape)).reshape(shape) + 10 * r).astype(dtype) for r in range(size)]
+        for root in range(size):
+            assert np.array_equal(d.broadcast(parts[rank], root), parts[root])
+        assert np.array_equal(d.all_gather(parts[rank]), np.concatenate(parts))
+        n = shape[0] // size
+        assert np.array_equal(d.reduce_scatter(parts[rank]), sum(parts)[rank * n : (rank + 1) * n])
+tree = d.broadcast({"w": np.float32([rank]), "b": [np.int32(rank)]})
+assert tree["w"][0] == 0 and tree["b"][0] == 0
+
+x = np.arange(2.0 * size).reshape(size, 2) + rank
+shares = [np.arange(2.0 * size).reshape(size, 2) + r for r in range(size)]
+weights = np.arange(2.0 * size * size).reshape(size * size, 2) + 1
+found = rlx.grad(lambda x: (d.all_gather(x) * weights).sum())(x)
+assert np.allclose(found, size * weights[rank * size : (rank + 1) * size])
+found = rlx.grad(lambda x: (d.reduce_scatter(x) ** 2).sum())(x)
+assert np.allclose(found, 2 * sum(shares))
+found = rlx.grad(lambda x: (d.broadcast(x, 1) ** 2).sum())(x)
+assert np.allclose(found, 2 * size * shares[1] if rank == 1 else 0 * x)
+found = rlx.grad(lambda x: (rlx.grad(lambda x: (d.broadcast(x, 1) ** 3).sum())(x)).sum())(x)
+assert np.allclose(found, 6 * size * shares[1] if rank == 1 else 0 * x), found
+both = np.stack([x, 2 * x])
+for f in (d.all_gather, d.reduce_scatter, d.broadcast):
+    assert np.allclose(rlx.compile(rlx.vmap(f))(both), np.stack([f(x), f(2 * x)]))
+    value, tangent = rlx.compile(lambda x, t: rlx.jvp(f)((x,), (t,)))(x, 3 * x)
+    assert np.allclose(tangent, 3 * f(x))
+print("fine", rank)
+"""
+
 DERIVATIVES = """
 x = np.float64([rank + 1.0, 2.0])
 
@@ -103,7 +135,7 @@ print("fine", rank)
 
 
 @pytest.mark.parametrize("processes", [2, 4])
-@pytest.mark.parametrize("name", ["VALUES", "DERIVATIVES", "SAME_AS_ONE"])
+@pytest.mark.parametrize("name", ["VALUES", "OTHERS", "DERIVATIVES", "SAME_AS_ONE"])
 def test_all_reduce(name: str, processes: int, tmp_path: Path) -> None:
     done = run(globals()[name], tmp_path, processes)
     assert done.returncode == 0, done.stderr

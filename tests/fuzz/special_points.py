@@ -569,10 +569,13 @@ SPLAT_OPS = (
     *("gaussian_splat_prepare", "gaussian_splat_rasterize", "gaussian_splat_render"),
     *("gaussian_splat_render_backward",),
 )
+COLLECTIVE_OPS = ("all_gather", "all_reduce", "broadcast", "reduce_scatter", "reduce_to")
+
 WITHOUT: dict[str, str] = {
     **dict.fromkeys(LINEAR_OPS, LINEAR),
     **dict.fromkeys(DECODED_OPS, "derivatives by convention: tests/numerics/families"),
     **dict.fromkeys(SPECTRAL_OPS, "equal values: tests/numerics/test_equal_values.py"),
+    **dict.fromkeys(COLLECTIVE_OPS, "they need other processes: tests/distributed"),
     "cofactors": "the derivative of a determinant: test_determinants.py",
     "slogdet": "singular matrices: tests/weaknesses/test_linalg.py",
     **dict.fromkeys(CONTROL_OPS, "made of other ops; branches: tests/transforms/test_branches_of_batches.py"),

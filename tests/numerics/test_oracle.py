@@ -10,11 +10,17 @@ from xdsl.ir import Operation
 from xdsl_rlx.dialects.mir import Mir, collectives, control, custom, debug
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 
-COLLECTIVES = {collectives.AllReduceOp}
 SAMPLES_OF = by_op(SAMPLES)
 # What `mir.debug_print` has are effects and no values; tests/face/test_debug_print.py has them. Collective ops need
 # other processes; tests/distributed has them.
-STRUCTURE = {control.YieldOp, control.VjpOp, control.FusionOp, custom.CustomOp, debug.DebugPrintOp, *COLLECTIVES}
+STRUCTURE = {
+    control.YieldOp,
+    control.VjpOp,
+    control.FusionOp,
+    custom.CustomOp,
+    debug.DebugPrintOp,
+    *collectives.COLLECTIVES,
+}
 
 
 def tensor_ops() -> list[type[Operation]]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from xdsl_rlx.dialects.mir.collectives import COMMUNICATED, Reduction
+from xdsl_rlx.dialects.lir.collectives import Collective
+from xdsl_rlx.dialects.mir.collectives import COMMUNICATED
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS
 from xdsl_rlx.lowering.run_errors import DistributedError
 
 ELEMENTS = COMMUNICATED
-KINDS = tuple(Reduction)
+COLLECTIVES = tuple(Collective)
 ENGINE, ENGINE_CALL = len(FUNCTIONS) + 1, len(FUNCTIONS) + 2
-"""Where the table of an engine, and the function that reduces, are in the table of library functions."""
+"""Where the table of an engine, and the function that kernels call, are in the table of library functions."""
 
 
 class Engine(ABC):
@@ -27,7 +28,7 @@ class Engine(ABC):
 
     @abstractmethod
     def function(self) -> int:
-        """The address of what kernels call, as `communicate.rlx_all_reduce`."""
+        """The address of what kernels call, as `communicate.rlx_collective`."""
 
     @abstractmethod
     def agree(self, key: str, what: str) -> None:

@@ -7,6 +7,8 @@ peer has died or hangs does not wait forever.
 from xdsl_rlx.lowering.numba.driver.layout import EngineTable
 from xdsl_rlx.lowering.numba.driver.primitives import invoke, invoke_int, pause, peek, peek32, poke
 
+GATHER, SCATTER, BROADCAST = 3, 4, 5
+"""The numbers of `lir.Collective` from the first one on that does not reduce to all."""
 TIMED_OUT = -1
 STOPPED = -2
 MOST_ELEMENTS = 1 << 30
@@ -51,10 +53,11 @@ def wait_for_peers(engine: int, status: int) -> int:
     return 0
 
 
-def rlx_all_reduce(engine: int, source: int, target: int, count: int, element: int, kind: int, status: int) -> int:
-    """Reduce `count` elements; gives 0, an error of MPI, or why it did not end."""
+def all_reduce(engine: int, source: int, target: int, count: int, element: int, call: int, status: int) -> int:
+    """Reduce elements to all, in messages of at most `MOST_ELEMENTS`."""
     done = 0
-    while done < count:
+    failed = 0
+    while failed == 0 and done < count:
         most = min(count - done, MOST_ELEMENTS)
         offset = done * peek(engine + EngineTable.BYTES + 8 * element)
         failed = invoke_int(
@@ -63,14 +66,48 @@ def rlx_all_reduce(engine: int, source: int, target: int, count: int, element: i
             target + offset,
             most,
             peek(engine + EngineTable.TYPES + 8 * element),
-            peek(engine + EngineTable.KINDS + 8 * kind),
+            peek(engine + EngineTable.KINDS + 8 * call),
             peek(engine + EngineTable.COMM),
             engine + EngineTable.REQUEST,
         )
         if failed == 0:
             failed = wait_for_peers(engine, status)
-        if failed != 0:
-            poke(engine + EngineTable.FAILED, failed)
-            return failed
         done += most
-    return 0
+    return failed
+
+
+def begin_other(engine: int, source: int, target: int, count: int, element: int, call: int, root: int) -> int:
+    """Begin a collective that is no reduction to all; gives 0 or an error of MPI."""
+    type = peek(engine + EngineTable.TYPES + 8 * element)
+    total = peek(engine + EngineTable.KINDS)
+    comm = peek(engine + EngineTable.COMM)
+    request = engine + EngineTable.REQUEST
+    bytes = count * peek(engine + EngineTable.BYTES + 8 * element)
+    is_root = peek(engine + EngineTable.RANK) == root
+    if call == GATHER:
+        gather = peek(engine + EngineTable.GATHER)
+        return invoke_int(gather, source, count, type, target, count, type, comm, request)
+    if call == SCATTER:
+        return invoke_int(peek(engine + EngineTable.SCATTER), source, target, count, type, total, comm, request)
+    if call == BROADCAST:
+        if is_root:
+            invoke(peek(engine + EngineTable.MEMCPY), target, source, bytes)
+        return invoke_int(peek(engine + EngineTable.BROADCAST), target, count, type, root, comm, request)
+    if not is_root:
+        invoke(peek(engine + EngineTable.MEMSET), target, 0, bytes)
+    return invoke_int(peek(engine + EngineTable.REDUCE), source, target, count, type, total, root, comm, request)
+
+
+def rlx_collective(
+    engine: int, source: int, target: int, count: int, element: int, call: int, root: int, status: int
+) -> int:
+    """What a `lir.collective` calls; gives 0, an error of MPI, or why it did not end."""
+    if call < GATHER:
+        failed = all_reduce(engine, source, target, count, element, call, status)
+    else:
+        failed = begin_other(engine, source, target, count, element, call, root)
+        if failed == 0:
+            failed = wait_for_peers(engine, status)
+    if failed != 0:
+        poke(engine + EngineTable.FAILED, failed)
+    return failed

@@ -412,7 +412,18 @@ class EngineTable(Table):
     """What connects this process to others: functions and handles of MPI, or functions that are called as those are."""
 
     ALL_REDUCE: int
-    """`int (source, target, count, type, kind, comm, request)`, which returns at once."""
+    """`int (source, target, count, type, kind, comm, request)`, which returns at once; so do the next four."""
+    GATHER: int
+    """`int (source, count, type, target, count, type, comm, request)`."""
+    SCATTER: int
+    """`int (source, target, count, type, kind, comm, request)`."""
+    BROADCAST: int
+    """`int (buffer, count, type, root, comm, request)`."""
+    REDUCE: int
+    """`int (source, target, count, type, kind, root, comm, request)`."""
+    RANK: int
+    MEMCPY: int
+    MEMSET: int
     TEST: int
     """`int (request, flag, status)`, which says whether it is done."""
     COMM: int
@@ -420,7 +431,7 @@ class EngineTable(Table):
     """A handle for each of `collectives.ELEMENTS`, and the bytes of an element."""
     BYTES: Annotated[int, 4]
     KINDS: Annotated[int, 3]
-    """A handle for each of `collectives.KINDS`."""
+    """A handle for each of the functions of `collectives.COLLECTIVES` that reduce to all."""
     TIMEOUT_NS: int
     """How long a process waits for others."""
     FAILED: int

@@ -107,11 +107,11 @@ class Driver:
     """Address of the worker's thread function."""
     ffi: int
     """Address of the function that XLA's handlers call, with a `FfiTable` and the frame."""
-    all_reduce: int
+    collective: int
     """Address of the function that kernels call to connect processes, with an `EngineTable`."""
 
 
-_NAMES = ("rlx_run", "rlx_call", "rlx_work", "rlx_ffi", "rlx_all_reduce")
+_NAMES = ("rlx_run", "rlx_call", "rlx_work", "rlx_ffi", "rlx_collective")
 
 
 @once
@@ -129,7 +129,7 @@ def driver() -> Driver:
         loaded["rlx_call"],
         loaded["rlx_work"],
         loaded["rlx_ffi"],
-        loaded["rlx_all_reduce"],
+        loaded["rlx_collective"],
     )
 
 

@@ -8,7 +8,6 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
@@ -21,9 +20,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import (
     LAPACK_OPS,
-    AllReduceOp,
     BlockGemmOp,
     CheckOp,
+    CollectiveOp,
     DebugPrintOp,
     GemmOp,
     LapackOp,
@@ -38,7 +37,7 @@ from xdsl_rlx.dialects.lir.scalar import PackBf16Op, PackI8Op
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.functions import FUNCTIONS
-from xdsl_rlx.lowering.numba.driver.collectives import ELEMENTS, ENGINE, ENGINE_CALL, KINDS
+from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, ELEMENTS, ENGINE, ENGINE_CALL
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
@@ -562,19 +561,18 @@ class LlvmBody(LlvmLines):
         callee = self.new_line(f"load ptr, ptr {entry}, align 8")
         self.emit(f"call void {callee}(ptr @{name}, ptr {table})")
 
-    def all_reduce(self, op: Operation) -> None:
+    def collective(self, op: Operation) -> None:
         """Call the engine that connects the processes; it gives 0, or what the message of a failed check says."""
-        assert isinstance(op, AllReduceOp)
+        assert isinstance(op, CollectiveOp)
         self.written.update(buffers_written_by(op))
-        type_ = memref_of(op.source)
-        element, kind = ELEMENTS.index(type_.element_type), KINDS.index(op.kind.data)
-        engine, call = (
+        element, call = ELEMENTS.index(memref_of(op.source).element_type), COLLECTIVES.index(op.call.data)
+        engine, function = (
             self.new_line(f"load ptr, ptr {self.line(f'getelementptr inbounds ptr, ptr %blas, i64 {entry}')}, align 8")
             for entry in (ENGINE, ENGINE_CALL)
         )
         buffers = ", ".join(f"ptr {self.names[x]}" for x in (op.source, op.target))
-        numbers = ", ".join(f"i64 {x}" for x in (prod(type_.get_shape()), element, kind))
-        failed = self.new_line(f"call i64 {call}(ptr {engine}, {buffers}, {numbers}, ptr %status)")
+        numbers = ", ".join(f"i64 {x}" for x in (op.elements, element, call, op.root.value.data))
+        failed = self.new_line(f"call i64 {function}(ptr {engine}, {buffers}, {numbers}, ptr %status)")
         message = self.message(f"{op.name} over all processes failed: expected 0 from the engine")
         wrong, right = self.fresh("wrong"), self.fresh("right")
         self.emit(f"br i1 {self.new_line(f'icmp eq i64 {failed}, 0')}, label %{right}, label %{wrong}")
@@ -624,7 +622,7 @@ _EMITTERS: dict[type[Operation], Callable[[LlvmBody, Operation], None]] = {
     CheckOp: LlvmBody.check,
     PollOp: LlvmBody.poll,
     DebugPrintOp: LlvmBody.debug_print,
-    AllReduceOp: LlvmBody.all_reduce,
+    CollectiveOp: LlvmBody.collective,
     PrefetchOp: LlvmBody.prefetch,
     ReturnOp: LlvmBody.ret,
     func.ReturnOp: LlvmBody.ret,

@@ -26,9 +26,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import (
     LAPACK_OPS,
-    AllReduceOp,
     BlockGemmOp,
     CheckOp,
+    CollectiveOp,
     DebugPrintOp,
     GemmOp,
     LapackOp,
@@ -329,7 +329,7 @@ class PythonBody:
             f"{named(op)} has no form in a printed module: remove debug.print, or compile with the backend 'llvm'"
         )
 
-    def all_reduce(self, op: Operation) -> None:
+    def collective(self, op: Operation) -> None:
         """PassFailedException: a printed module is connected to no other process."""
         raise PassFailedException(f"{named(op)} has no form in a printed module: compile with the backend 'llvm'")
 
@@ -350,7 +350,7 @@ _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
     scf.WhileOp: PythonBody.while_loop,
     GemmOp: PythonBody.gemm,
     DebugPrintOp: PythonBody.debug_print,
-    AllReduceOp: PythonBody.all_reduce,
+    CollectiveOp: PythonBody.collective,
     PrefetchOp: PythonBody.nothing,
     BlockGemmOp: PythonBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, PythonBody.lapack),

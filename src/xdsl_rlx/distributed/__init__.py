@@ -10,12 +10,13 @@ from typing import Any
 
 from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.mir.collectives import MEAN
+from xdsl_rlx.distributed.mpi import MpiEngine
 from xdsl_rlx.lowering.numba.driver.collectives import connect, connected
 from xdsl_rlx.lowering.run_errors import ConfigurationError, DistributedError
 from xdsl_rlx.tracing import builder_of
 from xdsl_rlx.tree import map as map_tree
 
-__all__ = ["DistributedError", "all_reduce", "init", "rank", "size"]
+__all__ = ["DistributedError", "all_gather", "all_reduce", "broadcast", "init", "rank", "reduce_scatter", "size"]
 
 _LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_NTASKS")
 """What launchers of MPI set."""
@@ -37,8 +38,6 @@ def init(engine: str | None = None, timeout: float = 10.0) -> None:
     if not isinstance(timeout, int | float) or not timeout > 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigurationError(f"timeout must be a number of seconds above 0, got {timeout!r}")
     if engine == "mpi" or any(name in os.environ for name in _LAUNCHED):
-        from xdsl_rlx.distributed.mpi import MpiEngine
-
         connect(MpiEngine(float(timeout)))
 
 
@@ -68,8 +67,48 @@ def all_reduce(tree: Any, op: str = MEAN) -> Any:
     return map_tree(reduced, tree)
 
 
+def broadcast(tree: Any, root: int = 0) -> Any:
+    """Return the tree of arrays that the process `root` has; all processes call it with trees of the same types."""
+
+    def from_root(leaf: Any) -> Any:
+        return _broadcast(leaf, root)
+
+    return map_tree(from_root, tree)
+
+
+@composite
+def all_gather(x: Any) -> Any:
+    """
+    Return the arrays of all processes, `[n, ..]` each, one behind the other: `[n * size, ..]`. Differentiable.
+
+    Raises GraphError for an array of rank 0.
+    """
+    b = builder_of(x)
+    assert b is not None
+    return x if size() == 1 else b.all_gather(x, size())
+
+
+@composite
+def reduce_scatter(x: Any) -> Any:
+    """
+    Return this process's part, `[n, ..]`, of the sum of the arrays `[n * size, ..]` of all processes. Differentiable.
+
+    Raises GraphError if the first axis is no multiple of `size`.
+    """
+    b = builder_of(x)
+    assert b is not None
+    return x if size() == 1 else b.reduce_scatter(x, size())
+
+
 @composite
 def _reduced(x: Any, op: str) -> Any:
     b = builder_of(x)
     assert b is not None
     return b.all_reduce(x, op, size())
+
+
+@composite
+def _broadcast(x: Any, root: int) -> Any:
+    b = builder_of(x)
+    assert b is not None
+    return x if size() == 1 else b.broadcast(x, root, size())

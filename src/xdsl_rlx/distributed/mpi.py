@@ -48,7 +48,7 @@ class MpiEngine(Engine):
         return address(self._words)
 
     def function(self) -> int:
-        return driver().all_reduce
+        return driver().collective
 
     def failure(self) -> str | None:
         code = int(self._words[EngineTable.FAILED // WORD])
@@ -76,10 +76,10 @@ class MpiEngine(Engine):
 
     def _reduce(self, source: Any, target: Any) -> None:
         """The smallest of 64-bit integers, elementwise."""
-        call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 7)(self.function())
+        call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)(self.function())
         status = words([0, 0])
         i64, smallest = 3, 2
-        if call(self.table, address(source), address(target), source.size, i64, smallest, address(status)):
+        if call(self.table, address(source), address(target), source.size, i64, smallest, 0, address(status)):
             raise DistributedError(self.failure() or "a collective failed")
 
     def _table(self) -> list[int]:
@@ -93,7 +93,14 @@ class MpiEngine(Engine):
         types = [mpi.FLOAT, mpi.DOUBLE, mpi.INT32_T, mpi.INT64_T]
         fields = {
             table.ALL_REDUCE: function(library, "MPI_Iallreduce"),
+            table.GATHER: function(library, "MPI_Iallgather"),
+            table.SCATTER: function(library, "MPI_Ireduce_scatter_block"),
+            table.BROADCAST: function(library, "MPI_Ibcast"),
+            table.REDUCE: function(library, "MPI_Ireduce"),
             table.TEST: function(library, "MPI_Test"),
+            table.RANK: self.rank,
+            table.MEMCPY: function(process, "memcpy"),
+            table.MEMSET: function(process, "memset"),
             table.COMM: self._handle(self._comm),
             table.TIMEOUT_NS: int(self._timeout * 1e9),
             table.CLOCK: function(process, "clock_gettime"),

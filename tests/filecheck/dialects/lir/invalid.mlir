@@ -660,9 +660,25 @@ lir.kernel @count(%o: memref<1xi64>, %lo: index, %hi: index) {
 
 // -----
 
-// CHECK: expected two buffers of one type, got memref<3xf32> and memref<4xf32>
+// CHECK: a sum over 2 processes cannot be from memref<3xf32> to memref<4xf32>
 lir.kernel @k(%x: memref<3xf32>, %y: memref<4xf32>, %c: memref<1xi8>, %lo: index, %hi: index) {
-  lir.all_reduce sum %x to %y by %c over 2 : memref<3xf32>, memref<4xf32>, memref<1xi8>
+  lir.collective sum %x to %y by %c root 0 over 2 : memref<3xf32>, memref<4xf32>, memref<1xi8>
+  lir.return
+}
+
+// -----
+
+// CHECK: a gather over 2 processes cannot be from memref<3xf32> to memref<4xf32>
+lir.kernel @k(%x: memref<3xf32>, %y: memref<4xf32>, %c: memref<1xi8>, %lo: index, %hi: index) {
+  lir.collective gather %x to %y by %c root 0 over 2 : memref<3xf32>, memref<4xf32>, memref<1xi8>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected a root from 0 to 1, got 2
+lir.kernel @k(%x: memref<3xf32>, %y: memref<3xf32>, %c: memref<1xi8>, %lo: index, %hi: index) {
+  lir.collective broadcast %x to %y by %c root 2 over 2 : memref<3xf32>, memref<3xf32>, memref<1xi8>
   lir.return
 }
 
@@ -670,6 +686,6 @@ lir.kernel @k(%x: memref<3xf32>, %y: memref<4xf32>, %c: memref<1xi8>, %lo: index
 
 // CHECK: expected a contiguous buffer of f32, f64, i32 or i64, got memref<3xi8>
 lir.kernel @k(%x: memref<3xi8>, %c: memref<1xi8>, %lo: index, %hi: index) {
-  lir.all_reduce sum %x to %x by %c over 2 : memref<3xi8>, memref<3xi8>, memref<1xi8>
+  lir.collective sum %x to %x by %c root 0 over 2 : memref<3xi8>, memref<3xi8>, memref<1xi8>
   lir.return
 }

@@ -128,10 +128,10 @@ lir.kernel @print(%x: memref<3x2xf32>, %p: memref<3xi1>, %console: memref<1xi8>,
 }
 
 // CHECK-LABEL: lir.kernel @reduce(%x: memref<3x2xf32>, %y: memref<3x2xf32>, %network: memref<1xi8>, %lo: index, %hi: index) {
-// CHECK-NEXT: lir.all_reduce sum %x to %y by %network over 2 : memref<3x2xf32>, memref<3x2xf32>, memref<1xi8>
+// CHECK-NEXT: lir.collective sum %x to %y by %network root 0 over 2 : memref<3x2xf32>, memref<3x2xf32>, memref<1xi8>
 // CHECK-NEXT: lir.return
 // CHECK-NEXT: }
 lir.kernel @reduce(%x: memref<3x2xf32>, %y: memref<3x2xf32>, %network: memref<1xi8>, %lo: index, %hi: index) {
-  lir.all_reduce sum %x to %y by %network over 2 : memref<3x2xf32>, memref<3x2xf32>, memref<1xi8>
+  lir.collective sum %x to %y by %network root 0 over 2 : memref<3x2xf32>, memref<3x2xf32>, memref<1xi8>
   lir.return
 }
