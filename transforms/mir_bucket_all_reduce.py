@@ -17,6 +17,7 @@ from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.mir.collectives import AllReduceOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.transforms.driver import RewritingPass
 
 
@@ -47,13 +48,9 @@ class MirBucketAllReducePass(RewritingPass):
     """Bytes of a bucket. A message has a latency of some 10 microseconds; a larger bucket begins later."""
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
-        changed = False
-        for op in list(module.walk()):
-            for region in op.regions:
-                for block in region.blocks:
-                    for bucket in list(self._buckets(block)):
-                        changed |= bucket.join()
-        return changed
+        blocks = dict.fromkeys(op.parent for op in ops_within(module) if isinstance(op, AllReduceOp))
+        buckets = [bucket for block in blocks if block is not None for bucket in self._buckets(block)]
+        return sum(bucket.join() for bucket in buckets) > 0
 
     def _buckets(self, block: Block) -> Iterator[_Bucket]:
         """Reductions that may become one, in order."""
@@ -139,7 +136,7 @@ class _Bucket:
 
 def _values_read(op: Operation) -> Iterator[SSAValue]:
     """What an op reads, also in its regions."""
-    for inner in op.walk():
+    for inner in ops_within(op):
         yield from inner.operands
 
 
