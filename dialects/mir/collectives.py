@@ -90,6 +90,10 @@ class RootedOp(CollectiveOp):
     if TYPE_CHECKING:
         root: IntegerAttr
 
+    def __init__(self, operand: SSAValue, root: int, processes: int):
+        properties = {"root": i64_attr(root), "processes": i64_attr(processes)}
+        super().__init__(operands=[operand], properties=properties, result_types=[operand.type])
+
     @property
     def root_number(self) -> int:
         """The number of that process."""
@@ -203,10 +207,6 @@ class BroadcastOp(RootedOp):
     traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$operand `from` $root `over` $processes attr-dict `:` type($result)"
 
-    def __init__(self, operand: SSAValue, root: int, processes: int):
-        properties = {"root": i64_attr(root), "processes": i64_attr(processes)}
-        super().__init__(operands=[operand], properties=properties, result_types=[operand.type])
-
 
 @irdl_op_definition
 class ReduceToOp(RootedOp):
@@ -223,10 +223,6 @@ class ReduceToOp(RootedOp):
 
     traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$operand `to` $root `over` $processes attr-dict `:` type($result)"
-
-    def __init__(self, operand: SSAValue, root: int, processes: int):
-        properties = {"root": i64_attr(root), "processes": i64_attr(processes)}
-        super().__init__(operands=[operand], properties=properties, result_types=[operand.type])
 
 
 def _with_axis(x: SSAValue) -> tuple[int, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.locations import named
@@ -11,9 +13,11 @@ from xdsl_rlx.dialects.mir.collectives import (
     AllGatherOp,
     AllReduceOp,
     BroadcastOp,
+    CollectiveOp,
     ReduceScatterOp,
     ReduceToOp,
     Reduction,
+    RootedOp,
 )
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.transforms.rules.rows import move_axis
@@ -45,64 +49,46 @@ def all_reduce_vmap(op: AllReduceOp, b: MirBuilder, batched: Sequence[bool], siz
     return [b.all_reduce(x, op.reduction, op.count)]
 
 
-@VJP.rule(AllGatherOp)
-def all_gather_vjp(op: AllGatherOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    return [b.reduce_scatter(g, op.count)]
+Build: TypeAlias = Callable[[Any, MirBuilder, Value], Value]
+"""From an op and another operand, what the op, or its transpose, makes of that."""
 
 
-@JVP.rule(AllGatherOp)
-def all_gather_jvp(op: AllGatherOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
-    return [b.all_gather(t, op.count)]
+def _linear(kind: type[CollectiveOp], same: Build, transposed: Build, in_front: bool = False) -> None:
+    """The rows of a linear op; `in_front`: of one whose first axis changes, behind which a batch has its axis."""
+
+    def vjp(op: Operation, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+        return [transposed(op, b, g)]
+
+    def jvp(op: Operation, b: MirBuilder, t: Value) -> Sequence[Value | None]:
+        return [same(op, b, t)]
+
+    def vmap(op: Operation, b: MirBuilder, batched: Sequence[bool], size: int, x: Value) -> Sequence[Value]:
+        if not in_front:
+            return [same(op, b, x)]
+        return [move_axis(b, same(op, b, move_axis(b, x, 0, 1)), 1, 0)]
+
+    VJP.add(kind, vjp)
+    JVP.add(kind, jvp)
+    VMAP.add(kind, vmap)
 
 
-@VMAP.rule(AllGatherOp)
-def all_gather_vmap(op: AllGatherOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value) -> Sequence[Value]:
-    """The axis that grows stays in front; the batch follows it."""
-    return [move_axis(b, b.all_gather(move_axis(b, x, 0, 1), op.count), 1, 0)]
+def _gather(op: CollectiveOp, b: MirBuilder, x: Value) -> Value:
+    return b.all_gather(x, op.count)
 
 
-@VJP.rule(ReduceScatterOp)
-def reduce_scatter_vjp(op: ReduceScatterOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    return [b.all_gather(g, op.count)]
+def _scatter(op: CollectiveOp, b: MirBuilder, x: Value) -> Value:
+    return b.reduce_scatter(x, op.count)
 
 
-@JVP.rule(ReduceScatterOp)
-def reduce_scatter_jvp(op: ReduceScatterOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
-    return [b.reduce_scatter(t, op.count)]
+def _broadcast(op: RootedOp, b: MirBuilder, x: Value) -> Value:
+    return b.broadcast(x, op.root_number, op.count)
 
 
-@VMAP.rule(ReduceScatterOp)
-def reduce_scatter_vmap(
-    op: ReduceScatterOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value
-) -> Sequence[Value]:
-    return [move_axis(b, b.reduce_scatter(move_axis(b, x, 0, 1), op.count), 1, 0)]
+def _reduce(op: RootedOp, b: MirBuilder, x: Value) -> Value:
+    return b.reduce_to(x, op.root_number, op.count)
 
 
-@VJP.rule(BroadcastOp)
-def broadcast_vjp(op: BroadcastOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    return [b.reduce_to(g, op.root_number, op.count)]
-
-
-@JVP.rule(BroadcastOp)
-def broadcast_jvp(op: BroadcastOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
-    return [b.broadcast(t, op.root_number, op.count)]
-
-
-@VMAP.rule(BroadcastOp)
-def broadcast_vmap(op: BroadcastOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value) -> Sequence[Value]:
-    return [b.broadcast(x, op.root_number, op.count)]
-
-
-@VJP.rule(ReduceToOp)
-def reduce_to_vjp(op: ReduceToOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    return [b.broadcast(g, op.root_number, op.count)]
-
-
-@JVP.rule(ReduceToOp)
-def reduce_to_jvp(op: ReduceToOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
-    return [b.reduce_to(t, op.root_number, op.count)]
-
-
-@VMAP.rule(ReduceToOp)
-def reduce_to_vmap(op: ReduceToOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value) -> Sequence[Value]:
-    return [b.reduce_to(x, op.root_number, op.count)]
+_linear(AllGatherOp, _gather, _scatter, in_front=True)
+_linear(ReduceScatterOp, _scatter, _gather, in_front=True)
+_linear(BroadcastOp, _broadcast, _reduce)
+_linear(ReduceToOp, _reduce, _broadcast)
