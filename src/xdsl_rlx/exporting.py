@@ -59,7 +59,7 @@ def export(
         weights = place.with_name(place.name + ".safetensors")
         save(weights, embedded)
     found = write_library(compiled, place, target, embedded if embed_weights else {}, weights, cc, bundle_blas)
-    return found.library
+    return found.shared
 
 
 def load_export(path: str | os.PathLike[str], threads: int | None = None) -> ExportedProgram:

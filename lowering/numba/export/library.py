@@ -51,7 +51,7 @@ _FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-math-errno", "-Wl,-z,no
 class Files:
     """What an export has written."""
 
-    library: Path
+    shared: Path
     header: Path
     description: Path
 
@@ -99,17 +99,17 @@ def write_library(
         _version(objects, program, embedded),
     )
     result = Files(*(path.with_name(path.name + ending) for ending in (".so", ".h", ".json")))
-    description = _description(exported, code_target, result.library)
+    description = _description(exported, code_target, result.shared)
     if weights is not None:
         description["weights"] = weights.name
     if bundled:
         _bundle(blas_library.with_needed(bundled), libs)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        _link(exported, objects, Path(folder), result.library.name, compiler)
+        _link(exported, objects, Path(folder), result.shared.name, compiler)
         (Path(folder) / "header").write_text(header(exported), encoding="utf-8")
-        description["bytes"] = (Path(folder) / result.library.name).stat().st_size
+        description["bytes"] = (Path(folder) / result.shared.name).stat().st_size
         (Path(folder) / "description").write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
-        for part, place in zip((result.library.name, "header", "description"), asdict(result).values(), strict=True):
+        for part, place in zip((result.shared.name, "header", "description"), asdict(result).values(), strict=True):
             os.replace(Path(folder) / part, place)
     return result
 
