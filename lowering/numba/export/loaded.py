@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
 from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
-from xdsl_rlx.lowering.numba.export.library import FORMAT
+from xdsl_rlx.lowering.numba.export.write_library import FORMAT
 from xdsl_rlx.lowering.numba.runtime.arguments import check_updated, to_array
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import named_results
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, MissingParamError, RlxError
