@@ -58,8 +58,7 @@ def export(
     if not embed_weights and embedded:
         weights = place.with_name(place.name + ".safetensors")
         save(weights, embedded)
-    found = write_library(compiled, place, target, embedded if embed_weights else {}, weights, cc, bundle_blas)
-    return found.shared
+    return write_library(compiled, place, target, embedded if embed_weights else {}, weights, cc, bundle_blas)
 
 
 def load_export(path: str | os.PathLike[str], threads: int | None = None) -> ExportedProgram:

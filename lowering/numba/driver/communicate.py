@@ -4,11 +4,13 @@ The functions of MPI that begin a collective return at once; waiting asks whethe
 peer has died or hangs does not wait forever.
 """
 
+from xdsl_rlx.dialects.lir.collectives import Collective
+from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES
 from xdsl_rlx.lowering.numba.driver.layout import EngineTable
 from xdsl_rlx.lowering.numba.driver.primitives import invoke, invoke_int, pause, peek, peek32, poke
 
-GATHER, SCATTER, BROADCAST = 3, 4, 5
-"""The numbers of `lir.Collective` from the first one on that does not reduce to all."""
+GATHER, SCATTER, BROADCAST = map(COLLECTIVES.index, (Collective.GATHER, Collective.SCATTER, Collective.BROADCAST))
+"""What does not reduce to all, beside `Collective.REDUCE`, which is behind them."""
 TIMED_OUT = -1
 STOPPED = -2
 MOST_ELEMENTS = 1 << 30

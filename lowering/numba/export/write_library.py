@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -47,15 +46,6 @@ _CHECKED_FEATURES = (
 _FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-math-errno", "-Wl,-z,noexecstack", "-Wl,--no-undefined")
 
 
-@dataclass(frozen=True)
-class Files:
-    """What an export has written."""
-
-    shared: Path
-    header: Path
-    description: Path
-
-
 def write_library(
     compiled: CompiledGraph,
     path: Path,
@@ -64,16 +54,14 @@ def write_library(
     weights: Path | None,
     compiler: str | None,
     bundle_blas: bool,
-) -> Files:
+) -> Path:
     """
-    Write `path` with the endings .so, .h and .json.
+    Write `path` with the endings .so, .h and .json; gives the first.
 
     `target` is as for `cpu.named`. The values `embedded` become part of the library; others are in the file `weights`.
-    Raises RlxError for a
-    program that prints or that has no IR, ConfigurationError for a target that is unknown and without a C compiler,
-    CompileError for code that the compiler rejects.
+    Raises RlxError for a program that prints or that has no IR, ConfigurationError for a target that is unknown and
+    without a C compiler, CompileError for code that the compiler rejects.
     """
-    name = identifier(path.name)
     code_target = llvm.native_target() if target is None else llvm.named_target(target)
     module, threads = _lowered(compiled, target, code_target), compiled.threads
     program = build_program(module)
@@ -85,11 +73,11 @@ def write_library(
     objects.append(llvm.shared_object(driver, code_target, llvm.Effort.LIGHT))
     functions = sorted({int(found) for text in texts for found in _BLAS_ENTRY.findall(text)})
     # another processor runs no library of this one
-    own = target is None or target == cpu.NATIVE or code_target.processor == llvm.processor()
-    bundled = blas_library.provider().path if functions and bundle_blas and own else None
+    is_own = code_target.processor == llvm.processor()
+    bundled = blas_library.provider().path if functions and bundle_blas and is_own else None
     libs = path.with_name(f"{path.name}.libs")
     exported = Exported(
-        name,
+        identifier(path.name),
         program,
         threads,
         embedded,
@@ -98,20 +86,21 @@ def write_library(
         f"{libs.name}/{bundled.name}" if bundled else "",
         _version(objects, program, embedded),
     )
-    result = Files(*(path.with_name(path.name + ending) for ending in (".so", ".h", ".json")))
-    description = _description(exported, code_target, result.shared)
+    places = [path.with_name(path.name + ending) for ending in (".so", ".h", ".json")]
+    description = _description(exported, code_target, places[0])
     if weights is not None:
         description["weights"] = weights.name
-    if bundled:
-        _bundle(blas_library.with_needed(bundled), libs)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        _link(exported, objects, Path(folder), result.shared.name, compiler)
-        (Path(folder) / "header").write_text(header(exported), encoding="utf-8")
-        description["bytes"] = (Path(folder) / result.shared.name).stat().st_size
-        (Path(folder) / "description").write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
-        for part, place in zip((result.shared.name, "header", "description"), asdict(result).values(), strict=True):
-            os.replace(Path(folder) / part, place)
-    return result
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as name:
+        folder = Path(name)
+        _link(exported, objects, folder, places[0].name, compiler)
+        description["bytes"] = (folder / places[0].name).stat().st_size
+        (folder / places[1].name).write_text(header(exported), encoding="utf-8")
+        (folder / places[2].name).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+        if bundled:
+            _bundle(blas_library.with_needed(bundled), libs)
+        for place in places:
+            os.replace(folder / place.name, place)
+    return places[0]
 
 
 def _bundle(libraries: Sequence[Path], folder: Path) -> None:
@@ -182,7 +171,7 @@ def _compiler(compiler: str | None) -> list[str]:
 
 
 def _description(exported: Exported, code_target: llvm.CodeTarget, library: Path) -> dict[str, Any]:
-    """The description of a library: what `load_library` and users read."""
+    """The description of a library: what `loaded.py` and users read."""
     program = exported.program
 
     def spec(one: TensorSpec) -> dict[str, Any]:

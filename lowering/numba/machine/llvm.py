@@ -155,14 +155,18 @@ def emit_assembly(text: str, effort: Effort = Effort.FULL) -> str:
 def _emitted(text: str, effort: Effort, emit: Callable[[Any, Any], T]) -> T:
     """What `emit` makes of a module and a target machine, after verification and optimisation."""
     processor = target()
-    if (lacking := cpu.lacking_dots(text, processor)) is not None:
-        raise ConfigurationError(
-            f"the program is lowered for a processor with {lacking}, which {processor[0]} lacks: lower it again"
-        )
+    _check_dots(text, processor)
     # LIGHT is for functions that run once a call: what the better code generator takes is more than it gives
     level = Effort.QUICK if effort is Effort.LIGHT else effort
     with _machines.one(processor, level) as machine:
         return _emitted_by(machine, text, effort, emit)
+
+
+def _check_dots(text: str, processor: tuple[str, str]) -> None:
+    if (lacking := cpu.lacking_dots(text, processor)) is not None:
+        raise ConfigurationError(
+            f"the program is lowered for a processor with {lacking}, which {processor[0]} lacks: lower it again"
+        )
 
 
 def _emitted_by(machine: Any, text: str, effort: Effort, emit: Callable[[Any, Any], T], triple: str | None = None) -> T:
@@ -319,9 +323,10 @@ def shared_object(text: str, wanted: CodeTarget, effort: Effort = Effort.FULL) -
     """
     Object code of one module, for a shared library that may lie anywhere.
 
-    Raises `CompileError` when the text is rejected.
+    Raises `CompileError` when the text is rejected, and `ConfigurationError` if it needs another processor.
     """
     host()
+    _check_dots(text, wanted.cpu)
     if wanted.processor != processor():
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()

@@ -18,7 +18,7 @@ from xdsl_rlx.tree import map as map_tree
 
 __all__ = ["DistributedError", "all_gather", "all_reduce", "broadcast", "init", "rank", "reduce_scatter", "size"]
 
-_LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_NTASKS")
+_LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK")
 """What launchers of MPI set."""
 
 

@@ -13,8 +13,10 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import f32, f64, i32, i64
 
-from xdsl_rlx.lowering.numba.driver.collectives import Engine
+from xdsl_rlx.dialects.lir.collectives import Collective
+from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, ELEMENTS, Engine
 from xdsl_rlx.lowering.numba.driver.communicate import STOPPED, TIMED_OUT
 from xdsl_rlx.lowering.numba.driver.layout import WORD, EngineTable
 from xdsl_rlx.lowering.numba.driver.process import address, driver, words
@@ -78,8 +80,8 @@ class MpiEngine(Engine):
         """The smallest of 64-bit integers, elementwise."""
         call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)(self.function())
         status = words([0, 0])
-        i64, smallest = 3, 2
-        if call(self.table, address(source), address(target), source.size, i64, smallest, 0, address(status)):
+        how = ELEMENTS.index(i64), COLLECTIVES.index(Collective.MIN)
+        if call(self.table, address(source), address(target), source.size, *how, 0, address(status)):
             raise DistributedError(self.failure() or "a collective failed")
 
     def _table(self) -> list[int]:
@@ -90,7 +92,8 @@ class MpiEngine(Engine):
         def function(of: ctypes.CDLL, name: str) -> int:
             return ctypes.cast(of[name], ctypes.c_void_p).value or 0
 
-        types = [mpi.FLOAT, mpi.DOUBLE, mpi.INT32_T, mpi.INT64_T]
+        types = {f32: mpi.FLOAT, f64: mpi.DOUBLE, i32: mpi.INT32_T, i64: mpi.INT64_T}
+        reductions = {Collective.SUM: mpi.SUM, Collective.MAX: mpi.MAX, Collective.MIN: mpi.MIN}
         fields = {
             table.ALL_REDUCE: function(library, "MPI_Iallreduce"),
             table.GATHER: function(library, "MPI_Iallgather"),
@@ -106,11 +109,12 @@ class MpiEngine(Engine):
             table.CLOCK: function(process, "clock_gettime"),
             table.YIELD: function(process, "sched_yield"),
         }
-        for number, type_ in enumerate(types):
-            fields[table.TYPES + WORD * number] = self._handle(type_)
-            fields[table.BYTES + WORD * number] = type_.Get_size()
-        for number, kind in enumerate([mpi.SUM, mpi.MAX, mpi.MIN]):
-            fields[table.KINDS + WORD * number] = self._handle(kind)
+        for number, element in enumerate(ELEMENTS):
+            fields[table.TYPES + WORD * number] = self._handle(types[element])
+            fields[table.BYTES + WORD * number] = types[element].Get_size()
+        for number, call in enumerate(COLLECTIVES):
+            if call in reductions:
+                fields[table.KINDS + WORD * number] = self._handle(reductions[call])
         return EngineTable.filled(fields)
 
     def _handle(self, of: Any) -> int:
