@@ -28,6 +28,11 @@ class Buffer:
         expected = row_major_strides(shape)
         return 0 in shape or all(n == 1 or s == e for n, s, e in zip(shape, strides, expected, strict=True))
 
+    @property
+    def lies_backwards(self) -> bool:
+        """Whether some axis goes from the last element in memory to the first."""
+        return min(self.layout.strides, default=0) < 0
+
     def part(self, value: SSAValue, layout: StridedLayout) -> Buffer:
         """Where a value lies that is a part of this one."""
         return Buffer(self.root, layout, element_of(value))

@@ -148,9 +148,10 @@ class Launches:
             op.erase()
 
     def read(self, value: SSAValue, contiguous: bool = True) -> Buffer:
-        """The buffer of an operand, copied first if it has gaps and `contiguous` is asked for."""
+        """The buffer of an operand, copied first if it lies backwards, or has gaps and `contiguous` is asked for."""
         buffer = self.buffers.of[value]
-        return buffer if buffer.is_contiguous or not contiguous else self.contiguous_copy(buffer, value)
+        fits = buffer.is_contiguous or not (contiguous or buffer.lies_backwards)
+        return buffer if fits else self.contiguous_copy(buffer, value)
 
     def write(self, value: SSAValue) -> Buffer:
         """The buffer of a result."""

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import VarConstraint, base, operand_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import AlongAxis, HasKernel, MirOp, View
+from xdsl_rlx.dialects.mir.core import AlongAxis, MirOp, View
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
@@ -113,7 +113,7 @@ class FlipOp(AlongAxis, MirOp, name="mir.flip"):
     axis: Integer = integer()
     result = result_def(T)
 
-    traits = traits_def(HasKernel())
+    traits = traits_def(View())
     assembly_format = "$operand `axis` $axis attr-dict `:` type($result)"
 
     def infer_types(self) -> tuple[Attribute]:

@@ -141,10 +141,22 @@ def _expand_view(op: Operation, layout: StridedLayout) -> StridedLayout:
     return StridedLayout(layout.offset, after, tuple(strides))
 
 
+def _flip_view(op: Operation, layout: StridedLayout) -> StridedLayout:
+    """From the last element of the axis on, backwards."""
+    assert isinstance(op, shape.FlipOp)
+    axis = op.axis_index
+    extent, stride = layout.shape[axis], layout.strides[axis]
+    if extent <= 1 or 0 in layout.shape:
+        return layout
+    strides = (*layout.strides[:axis], -stride, *layout.strides[axis + 1 :])
+    return StridedLayout(layout.offset + (extent - 1) * stride, layout.shape, strides)
+
+
 VIEW.add(shape.ReshapeOp, _reshape_view)
 VIEW.add(shape.TransposeOp, _transpose_view)
 VIEW.add(shape.NarrowOp, _narrow_view)
 VIEW.add(shape.ExpandOp, _expand_view)
+VIEW.add(shape.FlipOp, _flip_view)
 
 
 def _part_view(first: int, op: Operation, layout: StridedLayout) -> StridedLayout:

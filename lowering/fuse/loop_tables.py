@@ -24,7 +24,12 @@ Loops: TypeAlias = tuple[tuple[int, ...], Mapping[SSAValue, Axes]]
 
 @dataclass(frozen=True)
 class StridedLayout:
-    """Where the elements of a buffer lie: offset and strides in elements from the start of what it is a view of."""
+    """
+    Where the elements of a buffer lie: offset and strides in elements from the start of what it is a view of.
+
+    Along an axis of a stride below 0, the elements lie backwards. Kernels of groups of ops read such a buffer by
+    indices from the last to the first; others are given a copy.
+    """
 
     offset: int
     shape: tuple[int, ...]

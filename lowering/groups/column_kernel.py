@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.fuse.nesting import Reduces
 from xdsl_rlx.lowering.groups.accumulators import Accumulator, most_steps
-from xdsl_rlx.lowering.groups.group import ROW, UNIT, Group
+from xdsl_rlx.lowering.groups.group import ROW, Group
 from xdsl_rlx.lowering.groups.group_kernel import Frame, GroupKernel, Range
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.groups.transposed_tiles import TransposedTiles
@@ -82,8 +82,8 @@ class ColumnKernel(GroupKernel):
         """A nest over `ranges`; rows that are cut out of longer ones are prefetched."""
         if len(ranges) == 1 and not self.accumulators:
             for buffer, dims in self.access.values():
-                if len(dims) > 1 and dims[-1] == ranges[0].loop and dims[-2] in known and UNIT not in dims:
-                    self._prefetch(nest, buffer, [known[dim] for dim in dims[:-1]])
+                if len(dims) > 1 and dims[-1] == ranges[0].loop and all(dim in known for dim in dims[:-1]):
+                    self._prefetch(nest, buffer, [known[dim] for dim in dims[:-1] if isinstance(dim, int)])
         return super().over(nest, ranges, known, carried, body)
 
     def _prefetch(self, nest: Nest, buffer: SSAValue, row: Sequence[SSAValue]) -> None:

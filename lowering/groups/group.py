@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
@@ -23,6 +24,18 @@ ROW, UNIT, BATCH, LANE = -1, -2, -3, -4
 Indices beside those of loops: the number of the row over all outer loops, a constant 0, the number of the matrix, the
 number of the row in its block.
 """
+
+
+@dataclass(frozen=True)
+class Backwards:
+    """The index of a dimension of a buffer from its last element on: `extent - 1` less the index of a loop."""
+
+    loop: int
+    extent: int
+
+
+Dim: TypeAlias = int | Backwards
+"""What indexes a dimension of a buffer: a loop, one of the indices above, or a loop backwards."""
 
 
 @dataclass(frozen=True)
@@ -144,14 +157,16 @@ class Group:
                 found.setdefault(self.level(op.operands[0]), []).append(op)
         return found
 
-    def argument(self, buffer: Buffer, value: SSAValue, *, row_linear: bool) -> tuple[Argument, tuple[int, ...]]:
+    def argument(self, buffer: Buffer, value: SSAValue, *, row_linear: bool) -> tuple[Argument, tuple[Dim, ...]]:
         """
         How a kernel sees a value's buffer: the argument, and what indexes each of its dimensions.
+
+        A buffer that lies backwards is given from its first element in memory on.
 
         With `row_linear`, a buffer that is evenly spaced along all outer loops is indexed by the number of the row.
         """
         axes = self.space.maps[value]
-        dims = [loop for loop in axes if loop is not None]
+        dims: list[Dim] = [loop for loop in axes if loop is not None]
         shape = [n for n, loop in zip(buffer.layout.shape, axes, strict=True) if loop is not None]
         strides = [s for s, loop in zip(buffer.layout.strides, axes, strict=True) if loop is not None]
         lead = len([loop for loop in dims if loop in self.outer])
@@ -159,7 +174,14 @@ class Group:
             stride = merge_axes(shape[:lead], strides[:lead])
             if stride is not None:
                 shape[:lead], strides[:lead], dims[:lead] = [prod(shape[:lead])], [stride], [ROW]
-        return Argument(buffer, tuple(shape), tuple(strides), value.name_hint), tuple(dims)
+        first = sum((n - 1) * min(s, 0) for n, s in zip(shape, strides, strict=True))
+        for place, (extent, stride) in enumerate(zip(shape, strides, strict=True)):
+            if stride < 0:
+                loop = dims[place]
+                assert isinstance(loop, int)
+                dims[place], strides[place] = Backwards(loop, extent), -stride
+        begin = replace(buffer, layout=replace(buffer.layout, offset=buffer.layout.offset + first))
+        return Argument(begin, tuple(shape), tuple(strides), value.name_hint), tuple(dims)
 
     @cached_property
     def saved(self) -> frozenset[SSAValue]:
@@ -226,4 +248,4 @@ def _is_by_lines(space: Space, reads: Mapping[SSAValue, Buffer], writes: Mapping
         return False
     buffers = {**reads, **writes}
     inside = [(axes, buffers[value]) for value, axes in space.maps.items() if value in buffers and last in axes]
-    return all(buffer.layout.strides[axes.index(last)] <= 1 for axes, buffer in inside)
+    return all(abs(buffer.layout.strides[axes.index(last)]) <= 1 for axes, buffer in inside)

@@ -11,10 +11,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.groups.accumulators import Accumulator
-from xdsl_rlx.lowering.groups.group import Group
+from xdsl_rlx.lowering.groups.group import Dim, Group
 from xdsl_rlx.lowering.groups.products import Product
 
-Access: TypeAlias = tuple[int, tuple[int, ...]]
+Access: TypeAlias = tuple[int, tuple[Dim, ...]]
 """The number of an argument of the kernel, and the loop that indexes each of its dimensions."""
 
 

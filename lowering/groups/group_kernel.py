@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.buffers import Launch
 from xdsl_rlx.lowering.fuse.loop_tables import REDUCTION
 from xdsl_rlx.lowering.groups.accumulators import Accumulator, narrow_identity
-from xdsl_rlx.lowering.groups.group import ROW, UNIT, Group
+from xdsl_rlx.lowering.groups.group import ROW, UNIT, Backwards, Dim, Group
 from xdsl_rlx.lowering.groups.group_arguments import GroupArguments
 from xdsl_rlx.lowering.groups.products import Product
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
@@ -112,9 +112,15 @@ class GroupKernel(abc.ABC):
         """The number of the piece of the launch that this call computes."""
         return nest.quotient(self.kernel.bounds[0], self.chunk)
 
-    def indices(self, frame: Frame, dims: Sequence[int]) -> list[SSAValue]:
+    def indices(self, frame: Frame, dims: Sequence[Dim]) -> list[SSAValue]:
         """The indices of a buffer in this frame."""
-        return [self.kernel.index(0) if dim == UNIT else frame.indices[dim] for dim in dims]
+        return [self._index(frame, dim) for dim in dims]
+
+    def _index(self, frame: Frame, dim: Dim) -> SSAValue:
+        if isinstance(dim, Backwards):
+            last = frame.nest.scalars.of(self.kernel.index(dim.extent - 1))
+            return (last - frame.nest.scalars.of(self._index(frame, dim.loop))).value
+        return self.kernel.index(0) if dim == UNIT else frame.indices[dim]
 
     def value(self, frame: Frame, value: SSAValue) -> Scalar:
         """The value at the indices of the frame: known, read, or computed here, operands first."""

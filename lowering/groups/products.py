@@ -138,4 +138,4 @@ def has_short_matrices(lhs: StridedLayout, op: Operation) -> bool:
 def _is_readable(rows: int, columns: int, row_stride: int, column_stride: int) -> bool:
     by_rows = (column_stride == 1 or columns == 1) and (rows <= 1 or row_stride >= columns)
     by_columns = (row_stride == 1 or rows == 1) and (columns <= 1 or column_stride >= rows)
-    return by_rows or by_columns
+    return (by_rows or by_columns) and row_stride >= 0 and column_stride >= 0
