@@ -13,7 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.bodies import ops_of
 from xdsl_rlx.dialects.mir.control import FusionLoopsAttr, FusionOp
-from xdsl_rlx.dialects.mir.elementwise import ConstantOp
+from xdsl_rlx.dialects.mir.elementwise import AddOp, ConstantOp, MulOp, SubOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.lowering.fuse.nesting import loops_of_inputs, space_of_fusion
 from xdsl_rlx.transforms.driver import sweep
@@ -55,13 +55,15 @@ def _is_any_number(constant: ConstantOp) -> bool:
     """
     Whether code is no better for knowing the number of a constant.
 
-    It is for whole numbers (a power of an odd one keeps the sign of the base) and for powers of two (a division by one
-    is a multiplication).
+    It is for 0 and 1, and, but in products and sums, for whole numbers (a power of an odd one keeps the sign of the
+    base) and for powers of two (a division by one is a multiplication).
     """
     number = splat_value(constant.value)
-    if not isinstance(number, float) or not isfinite(number):
+    if not isinstance(number, float) or not isfinite(number) or abs(number) in (0.0, 1.0):
         return False
-    return not number.is_integer() and abs(frexp(number)[0]) != 0.5
+    if not number.is_integer() and abs(frexp(number)[0]) != 0.5:
+        return True
+    return all(isinstance(use.operation, MulOp | AddOp | SubOp) for use in constant.result.uses)
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,29 @@ def test_powers_of_whole_numbers_stay_inside() -> None:
             oracle.assert_close(result, expected, 16)
 
 
+def scaled(numbers: Sequence[float]) -> rlx.Graph:
+    """Parts of sums and products, each in a kernel of its own."""
+    g = rlx.Graph("scaled")
+    x = g.input("x", (N, N), dtype="f64")
+    made: list[Any] = []
+    for number in numbers:
+        x = g.softmax(g.tanh(x.T * number - number) + number, axis=-1)
+        made.append(x)
+    g.set_outputs(made)
+    return g
+
+
+def test_whole_numbers_and_powers_of_two_of_sums_and_products_are_passed() -> None:
+    """But for 1 and 0, which leave nothing to compute."""
+    numbers = (2.0, 0.5, 3.0, -4.0)
+    assert kernels(scaled(numbers)) == 1
+    assert kernels(scaled((*numbers, 1.0))) == 2
+    x = np.random.default_rng(2).standard_normal((N, N))
+    for number, result in zip(numbers, results(scaled(numbers), x=x), strict=True):
+        np.testing.assert_array_equal(result, results(scaled((number,)), x=x)[0])
+        x = result
+
+
 def test_numbers_of_loops_and_of_what_is_around_them() -> None:
     """One kernel serves a fusion in the body of a scan and one outside of it, each with its number."""
     g = rlx.Graph("loop")
