@@ -316,6 +316,10 @@ class NormalizeCosts(MatmulCosts, Bf16Products, ScatterCosts):
     """Phases of a strided convolution whose gradients are convolutions of their own, a kernel each. breadth.py
     "conv"."""
 
+    max_joint_phase_windows_ratio: float = 1.3
+    """Ratio of the windows of one convolution for all phases to those that phases have, up to which it takes less time
+    than one for each, which reads the cotangent again. breadth.py "transposed 4x4 stride 2"."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SinkCosts(_Checked):

@@ -276,7 +276,7 @@ def _conv_backward_input(op: Operation, b: MirBuilder, costs: NormalizeCosts) ->
     assert isinstance(op, Conv2dBackwardInputOp)
     if not _is_pointwise(op.windows, shape_of(op.w)[2:]):
         wide = _in_f32(op, b, costs)
-        return [by_phases(op, b)] if wide is None and has_few_phases(op, costs) else wide
+        return [by_phases(op, b, costs)] if wide is None and has_few_phases(op, costs) else wide
     w = b.value(op.w)
     return [b.reshape(b.reshape(w, w.shape[:2]).T @ _rows(b, b.value(op.dy)), shape_of(op.result))]
 
