@@ -356,6 +356,7 @@ _ELSEWHERE = {
 _LATE = (
     "xdsl_rlx.dialects.lir.schedule",
     "xdsl_rlx.dialects.mir.numpy_functions",
+    "xdsl_rlx.distributed",
     "xdsl_rlx.frontends.shared.needed",
     "xdsl_rlx.gguf_file",
     "xdsl_rlx.jacobian_columns",

@@ -95,7 +95,9 @@ def grad(
     graph: AnyGraph, wrt: Sequence[str | Value] | str | Value = (), zero_missing_wrt: bool = False
 ) -> GraphModule: ...
 @overload
-def grad(function: Callable[..., Any], /, argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]: ...
+def grad(
+    function: Callable[..., Any], /, argnums: Which = 0, has_aux: bool = False, reduce: str | None = None
+) -> Callable[..., Any]: ...
 @of_functions
 @checked
 def grad(graph: AnyGraph, wrt: Sequence[str | Value] | str | Value = (), zero_missing_wrt: bool = False) -> GraphModule:
@@ -103,18 +105,24 @@ def grad(graph: AnyGraph, wrt: Sequence[str | Value] | str | Value = (), zero_mi
     return _gradients(graph, wrt, zero_missing_wrt, False)
 
 
-def value_and_grad(function: Callable[..., Any], argnums: Which = 0, has_aux: bool = False) -> Callable[..., Any]:
+def value_and_grad(
+    function: Callable[..., Any], argnums: Which = 0, has_aux: bool = False, reduce: str | None = None
+) -> Callable[..., Any]:
     """
     Return a function that computes the value of a Python function and its gradients with respect to `argnums`.
 
     `argnums` selects arguments by position or name. The function returns one real number, or a pair `(loss, aux)` with
     `has_aux`. Use `grad_with_loss` for graphs.
+
+    In a program of several processes, `reduce="mean"` or `"sum"` reduces the value and the gradients over all
+    processes, as `rlx.distributed.all_reduce` does; `aux` stays that of each process. With one process it changes
+    nothing.
     """
     if not callable(function) or isinstance(function, GraphModule):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError("value_and_grad: expected a Python function, got a graph; use grad_with_loss")
     from xdsl_rlx import tree_functions
 
-    return tree_functions.value_and_grad(function, argnums, has_aux)
+    return tree_functions.value_and_grad(function, argnums, has_aux, reduce)
 
 
 def vjp(function: Callable[..., Any]) -> Callable[..., Any]:

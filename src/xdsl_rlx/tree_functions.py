@@ -72,26 +72,44 @@ class TreeFunction:
         return run_traced(self.parameters, values, self.__name__, lambda _, leaf: not isinstance(leaf, bool | np.bool_))
 
 
-def value_and_grad(function: Function, argnums: Which = 0, has_aux: bool = False) -> TreeFunction:
+def value_and_grad(
+    function: Function, argnums: Which = 0, has_aux: bool = False, reduce: str | None = None
+) -> TreeFunction:
     """
     Return a function that computes the value of `function` and its gradients with respect to `argnums`.
 
     `function` returns one real number, or a pair `(loss, aux)` with `has_aux`. A gradient has the tree of its argument,
     with None in place of strings and functions. The gradients are a tuple if `argnums` is a sequence. Raises GraphError
     for a result that is not a real number, and for a leaf of these arguments that is not floating-point.
+
+    `reduce`, "mean" or "sum", reduces the value and the gradients over all processes of `rlx.distributed`, not `aux`.
     """
-    return TreeFunction("value_and_grad", function, *_gradient(function, argnums, has_aux, with_value=True))
+    _check_reduce("value_and_grad", reduce)
+    return TreeFunction("value_and_grad", function, *_gradient(function, argnums, has_aux, reduce, with_value=True))
 
 
-def grad(function: Function, argnums: Which = 0, has_aux: bool = False) -> TreeFunction:
+def grad(function: Function, argnums: Which = 0, has_aux: bool = False, reduce: str | None = None) -> TreeFunction:
     """
     Return a function that computes the gradients alone, or the pair `(gradients, aux)` with `has_aux`; see
     `value_and_grad`.
     """
-    return TreeFunction("grad", function, *_gradient(function, argnums, has_aux, with_value=False))
+    _check_reduce("grad", reduce)
+    return TreeFunction("grad", function, *_gradient(function, argnums, has_aux, reduce, with_value=False))
 
 
-def _gradient(function: Function, argnums: Which, has_aux: bool, with_value: bool) -> tuple[Build, Parameters]:
+def _check_reduce(name: str, reduce: object) -> None:
+    if reduce is not None and (not isinstance(reduce, str) or reduce not in ("mean", "sum")):
+        raise GraphError(
+            f"{name}: reduce: expected 'mean', 'sum' or None, got {shown(reduce)}; "
+            "rlx.distributed.all_reduce of its results has other reductions"
+        )
+
+
+def _gradient(
+    function: Function, argnums: Which, has_aux: bool, reduce: str | None, with_value: bool
+) -> tuple[Build, Parameters]:
+    from xdsl_rlx.distributed import all_reduce
+
     parameters = parameters_of(function)
     chosen = _Chosen(parameters, argnums)
 
@@ -105,6 +123,9 @@ def _gradient(function: Function, argnums: Which, has_aux: bool, with_value: boo
         count = call.traced.count
         grads = chosen.unflatten(call, dict(zip(wrt, found[count:], strict=True)))
         value, aux = results(found[:count])
+        if reduce is not None:
+            # the gradients alone where the value is not returned: nothing removes a collective op
+            value, grads = all_reduce((value, grads), reduce) if with_value else (value, all_reduce(grads, reduce))
         if with_value:
             return ((value, aux) if has_aux else value), grads
         return (grads, aux) if has_aux else grads

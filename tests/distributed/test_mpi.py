@@ -5,25 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import distributed_texts as texts
 import pytest
 
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
-
-BEGIN = """
-import os, signal, sys, time
-import numpy as np
-import xdsl_rlx as rlx
-
-rlx.distributed.init("mpi", timeout={timeout})
-rank, size = rlx.distributed.rank(), rlx.distributed.size()
-all_reduce = rlx.distributed.all_reduce
-"""
 
 
 def run(text: str, folder: Path, processes: int = 2, timeout: float = 20) -> "subprocess.CompletedProcess[str]":
     """The program in several processes; a job that hangs is ended by its launcher."""
     script = folder / "program.py"
-    script.write_text(BEGIN.format(timeout=timeout) + text)
+    script.write_text(texts.BEGIN.format(engine="mpi", timeout=timeout) + text)
     command = [MPIEXEC, "-n", str(processes), sys.executable, script]
     environment = {
         **os.environ,
@@ -34,110 +25,10 @@ def run(text: str, folder: Path, processes: int = 2, timeout: float = 20) -> "su
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
-VALUES = """
-rng = np.random.default_rng(0)
-for dtype in (np.float32, np.float64, np.float16, np.int32, np.int64, np.int8):
-    for shape in ((), (1,), (7,), (0, 3), (33, 65)):
-        parts = [(10 * rng.standard_normal(shape)).astype(dtype) for _ in range(size)]
-        for op, expected in (("sum", np.add), ("max", np.maximum), ("min", np.minimum)):
-            found = all_reduce(parts[rank], op)
-            want = expected.reduce(np.stack([p.astype(np.float64) for p in parts])).astype(dtype)
-            assert found.dtype == dtype and found.shape == shape
-            assert np.allclose(found.astype(np.float64), want.astype(np.float64), rtol=1e-3, atol=1e-3), (dtype, op)
-        if np.issubdtype(dtype, np.floating):
-            want = np.mean(np.stack([p.astype(np.float64) for p in parts]), axis=0)
-            assert np.allclose(all_reduce(parts[rank]).astype(np.float64), want, rtol=1e-3, atol=1e-2)
-tree = all_reduce({"a": np.float32([rank, 1]), "b": [np.int32(rank)]}, "max")
-assert tree["a"].tolist() == [size - 1, 1] and tree["b"][0] == size - 1
-print("fine", rank)
-"""
-
-OTHERS = """
-d = rlx.distributed
-for dtype in (np.float32, np.float64, np.float16, np.int32, np.int64, np.uint8):
-    for shape in ((size,), (2 * size, 3), (size, 0)):
-        parts = [(np.arange(np.prod(shape)).reshape(shape) + 10 * r).astype(dtype) for r in range(size)]
-        for root in range(size):
-            assert np.array_equal(d.broadcast(parts[rank], root), parts[root])
-        assert np.array_equal(d.all_gather(parts[rank]), np.concatenate(parts))
-        n = shape[0] // size
-        assert np.array_equal(d.reduce_scatter(parts[rank]), sum(parts)[rank * n : (rank + 1) * n])
-tree = d.broadcast({"w": np.float32([rank]), "b": [np.int32(rank)]})
-assert tree["w"][0] == 0 and tree["b"][0] == 0
-
-x = np.arange(2.0 * size).reshape(size, 2) + rank
-shares = [np.arange(2.0 * size).reshape(size, 2) + r for r in range(size)]
-weights = np.arange(2.0 * size * size).reshape(size * size, 2) + 1
-found = rlx.grad(lambda x: (d.all_gather(x) * weights).sum())(x)
-assert np.allclose(found, size * weights[rank * size : (rank + 1) * size])
-found = rlx.grad(lambda x: (d.reduce_scatter(x) ** 2).sum())(x)
-assert np.allclose(found, 2 * sum(shares))
-found = rlx.grad(lambda x: (d.broadcast(x, 1) ** 2).sum())(x)
-assert np.allclose(found, 2 * size * shares[1] if rank == 1 else 0 * x)
-found = rlx.grad(lambda x: (rlx.grad(lambda x: (d.broadcast(x, 1) ** 3).sum())(x)).sum())(x)
-assert np.allclose(found, 6 * size * shares[1] if rank == 1 else 0 * x), found
-both = np.stack([x, 2 * x])
-for f in (d.all_gather, d.reduce_scatter, d.broadcast):
-    assert np.allclose(rlx.compile(rlx.vmap(f))(both), np.stack([f(x), f(2 * x)]))
-    value, tangent = rlx.compile(lambda x, t: rlx.jvp(f)((x,), (t,)))(x, 3 * x)
-    assert np.allclose(tangent, 3 * f(x))
-print("fine", rank)
-"""
-
-DERIVATIVES = """
-x = np.float64([rank + 1.0, 2.0])
-
-def loss(x):
-    return (all_reduce(np.sin(x), "sum") ** 2).sum()
-
-total = sum(np.sin(np.float64([r + 1.0, 2.0])) for r in range(size))
-# each process has the loss, so a change of x changes it `size` times
-expected = size * 2 * total * np.cos(x)
-assert np.allclose(rlx.grad(loss)(x), expected)
-value, tangent = rlx.compile(lambda x, t: rlx.jvp(lambda x: all_reduce(np.sin(x), "sum"))((x,), (t,)))(x, np.ones(2))
-assert np.allclose(tangent, sum(np.cos(np.float64([r + 1.0, 2.0])) for r in range(size)))
-batch = rlx.compile(rlx.vmap(lambda x: all_reduce(x * x, "sum")))(np.stack([x, 2 * x]))
-assert np.allclose(batch[1], 4 * batch[0])
-loop = rlx.compile(lambda x: rlx.fori_loop(0, 3, lambda i, c: all_reduce(c, "mean") + 1.0, x))(x)
-assert np.allclose(loop, np.mean([np.float64([r + 1.0, 2.0]) for r in range(size)], axis=0) + 3)
-try:
-    rlx.grad(lambda x: all_reduce(x, "max").sum())(x)
-    raise SystemExit("no error")
-except rlx.GraphError as error:
-    assert "the max over processes has no derivative" in str(error), error
-print("fine", rank)
-"""
-
-SAME_AS_ONE = """
-rng = np.random.default_rng(0)
-x, y = rng.standard_normal((64, 8)).astype("f4"), rng.standard_normal(64).astype("f4")
-params = {"w": rng.standard_normal((8, 16)).astype("f4") / 3, "v": rng.standard_normal(16).astype("f4")}
-
-def loss(params, x, y):
-    return ((np.tanh(x @ params["w"]) @ params["v"] - y) ** 2).mean()
-
-def step(params, x, y, reduce):
-    value, grads = rlx.value_and_grad(loss)(params, x, y)
-    if reduce:
-        value, grads = all_reduce((value, grads))
-    return value, rlx.tree.map(lambda p, g: p - 0.05 * g, params, grads)
-
-one, many = rlx.compile(lambda p, x, y: step(p, x, y, False)), rlx.compile(lambda p, x, y: step(p, x, y, True))
-share = slice(rank * 64 // size, (rank + 1) * 64 // size)
-alone = together = params
-for _ in range(50):
-    value, alone = one(alone, x, y)
-    found, together = many(together, x[share], y[share])
-    assert abs(value - found) <= 1e-5 * abs(value), (value, found)
-assert all(np.allclose(alone[k], together[k], rtol=1e-4, atol=1e-6) for k in params)
-print("fine", rank)
-"""
-
-
 @pytest.mark.parametrize("processes", [2, 4])
-@pytest.mark.parametrize("name", ["VALUES", "OTHERS", "DERIVATIVES", "SAME_AS_ONE"])
+@pytest.mark.parametrize("name", ["VALUES", "OTHERS", "DERIVATIVES", "REDUCED_GRADIENTS", "SAME_AS_ONE"])
 def test_all_reduce(name: str, processes: int, tmp_path: Path) -> None:
-    done = run(globals()[name], tmp_path, processes)
+    done = run(getattr(texts, name), tmp_path, processes)
     assert done.returncode == 0, done.stderr
     # lines of processes may run into each other
     assert done.stdout.count("fine") == processes

@@ -477,3 +477,21 @@ def test_calls_that_differ_from_the_last_one_are_bound_anew():
                 assert found.dtype == expected.dtype
         with pytest.raises(TypeError, match="missing"):
             run()
+
+
+def test_gradients_that_are_reduced_over_one_process_are_the_same() -> None:
+    x = np.arange(3.0)
+
+    def loss(x: Any) -> Any:
+        return (x * x).sum()
+
+    value, found = rlx.value_and_grad(loss, reduce="mean")(x)
+    assert value == 5.0 and np.array_equal(found, 2 * x)
+    assert np.array_equal(rlx.grad(loss, reduce="sum")(x), 2 * x)
+
+
+@pytest.mark.parametrize("derivative", [rlx.grad, rlx.value_and_grad])
+@pytest.mark.parametrize("reduce", ["max", 3, ["mean"]])
+def test_another_reduction_of_gradients_is_refused(derivative: Any, reduce: object) -> None:
+    with pytest.raises(rlx.GraphError, match=r"reduce: expected ('mean', 'sum'|a string) or None, got"):
+        derivative(lambda x: x.sum(), reduce=reduce)
