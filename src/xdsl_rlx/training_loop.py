@@ -24,6 +24,7 @@ from xdsl_rlx.compiled_function import CompiledFunction
 from xdsl_rlx.dialects.arrays import is_array
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.lowering.numba.driver.collectives import connected
 from xdsl_rlx.tree import Tree, flatten, paths, unflatten
 from xdsl_rlx.tree import map as map_leaves
 
@@ -39,12 +40,17 @@ class Batches:
     last batch may be smaller; `drop_last` omits it. Leaves that are not NumPy arrays, such as tables, are converted
     once. Memory maps stay on disk. Raises GraphError for arrays without a first axis or of different lengths, and for
     zero batches.
+
+    With `shard`, each process of `rlx.distributed` gets its part of each batch: process `r` of `n` gets the `r`-th
+    `size / n` rows. Together, the processes have the batches that one process has. All parts are equally large, so that
+    means over processes are those over batches. A batch that `n` does not divide is a GraphError, also the last one.
     """
 
     arrays: Tree
     size: int
     seed: int | None = 0
     drop_last: bool = False
+    shard: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("size", 1), ("seed", 0)):
@@ -53,6 +59,8 @@ class Batches:
                 continue
             if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
                 raise GraphError(f"Batches: {name}: expected an integer of at least {least}, got {shown(number)}")
+        if not isinstance(self.shard, bool | np.bool_):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphError(f"Batches: shard: expected True or False, got {shown(self.shard)}")
         leaves, spec = flatten(self.arrays)
         arrays = [_with_rows(place, leaf) for place, leaf in zip(paths(spec), leaves, strict=True)]
         lengths = sorted({len(array) for array in arrays})
@@ -62,6 +70,7 @@ class Batches:
         if not len(self):
             cure = "take a smaller size, or drop_last=False" if lengths[0] else "give arrays with rows"
             raise GraphError(f"Batches: {lengths[0]} rows are fewer than one batch of {self.size}; {cure}")
+        self._check_parts()
 
     def __len__(self) -> int:
         count = self._count
@@ -69,10 +78,14 @@ class Batches:
 
     def of_epoch(self, epoch: int, first_batch: int = 0) -> Iterator[Tree]:
         """Yield the batches of an epoch, starting with batch `first_batch`."""
+        self._check_parts()
+        rank, processes = _processes() if self.shard else (0, 1)
         count = self._count
         order = np.arange(count) if self.seed is None else np.random.default_rng((self.seed, epoch)).permutation(count)
         for batch in range(first_batch, len(self)):
-            chosen = order[batch * self.size : (batch + 1) * self.size]
+            rows = min(self.size, count - batch * self.size) // processes
+            start = batch * self.size + rank * rows
+            chosen = order[start : start + rows]
             yield map_leaves(lambda leaf, chosen=chosen: leaf[chosen], self.arrays)
 
     @property
@@ -80,9 +93,30 @@ class Batches:
         """A string that is equal for batches in the same order."""
         return f"{self._count} rows by {self.size}, seed {self.seed}, drop_last {self.drop_last}"
 
+    def _check_parts(self) -> None:
+        """GraphError for batches that cannot be divided among the processes; those may be connected after `init`."""
+        processes = _processes()[1] if self.shard else 1
+        if self.size % processes:
+            raise GraphError(
+                f"Batches: shard: {processes} processes cannot have equal parts of batches of {self.size} rows; "
+                f"take a size that is a multiple of {processes}"
+            )
+        last = self._count % self.size
+        if last % processes and not self.drop_last:
+            raise GraphError(
+                f"Batches: shard: {processes} processes cannot have equal parts of the last batch of {last} rows; "
+                f"pass drop_last=True, or take a multiple of {processes} rows"
+            )
+
     @property
     def _count(self) -> int:
         return len(flatten(self.arrays)[0][0])
+
+
+def _processes() -> tuple[int, int]:
+    """The number of this process, and how many there are."""
+    engine = connected()
+    return (0, 1) if engine is None else (engine.rank, engine.size)
 
 
 def _with_rows(place: str, leaf: Any) -> np.ndarray[Any, Any]:

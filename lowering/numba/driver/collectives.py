@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 from abc import ABC, abstractmethod
+from typing import Any, TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import i64
 
 from xdsl_rlx.dialects.lir.collectives import Collective
 from xdsl_rlx.dialects.mir.collectives import COMMUNICATED
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS
 from xdsl_rlx.lowering.run_errors import DistributedError
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 ELEMENTS = COMMUNICATED
 COLLECTIVES = tuple(Collective)
@@ -30,9 +37,30 @@ class Engine(ABC):
     def function(self) -> int:
         """The address of what kernels call, as `communicate.rlx_collective`."""
 
-    @abstractmethod
     def agree(self, key: str, what: str) -> None:
         """Return when all processes are here with the same key; DistributedError if keys differ."""
+        mine = np.frombuffer(bytes.fromhex(key)[:32], np.int64)
+        both = np.concatenate([mine, ~mine])
+        found = np.empty_like(both)
+        self.run(Collective.MIN, both, found)
+        if not np.array_equal(found[: mine.size], ~found[mine.size :]):
+            raise DistributedError(
+                f"{what} differs between processes (this one is {self.rank} of {self.size}): "
+                "shapes, code and versions of packages have to be the same on all"
+            )
+
+    def run(self, call: Collective, source: Array, target: Array, root: int = 0) -> None:
+        """
+        Do a collective on two contiguous arrays of 64-bit integers, outside of a program.
+
+        Raises DistributedError if it does not end.
+        """
+        function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)(self.function())
+        status = np.zeros(2, np.int64)
+        count = min(source.size, target.size)
+        how = ELEMENTS.index(i64), COLLECTIVES.index(call), root
+        if function(self.table, source.ctypes.data, target.ctypes.data, count, *how, status.ctypes.data):
+            raise DistributedError(self.failure() or "a collective failed")
 
     @abstractmethod
     def failure(self) -> str | None:

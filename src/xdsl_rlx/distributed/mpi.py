@@ -12,7 +12,6 @@ import sys
 from types import TracebackType
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import f32, f64, i32, i64
 
 from xdsl_rlx.dialects.lir.collectives import Collective
@@ -64,25 +63,6 @@ class MpiEngine(Engine):
         if code == STOPPED:
             return f"{here} was interrupted in a collective"
         return f"{here}: a collective failed: {self._mpi.Get_error_string(code)}"
-
-    def agree(self, key: str, what: str) -> None:
-        mine = np.frombuffer(bytes.fromhex(key)[:32], np.int64).copy()
-        both = np.concatenate([mine, ~mine])
-        found = np.empty_like(both)
-        self._reduce(both, found)
-        if not np.array_equal(found[: mine.size], ~found[mine.size :]):
-            raise DistributedError(
-                f"{what} differs between processes (this one is {self.rank} of {self.size}): "
-                "shapes, code and versions of packages have to be the same on all"
-            )
-
-    def _reduce(self, source: Any, target: Any) -> None:
-        """The smallest of 64-bit integers, elementwise."""
-        call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)(self.function())
-        status = words([0, 0])
-        how = ELEMENTS.index(i64), COLLECTIVES.index(Collective.MIN)
-        if call(self.table, address(source), address(target), source.size, *how, 0, address(status)):
-            raise DistributedError(self.failure() or "a collective failed")
 
     def _table(self) -> list[int]:
         mpi, table = self._mpi, EngineTable
