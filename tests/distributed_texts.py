@@ -126,3 +126,86 @@ for op in ("mean", "sum"):
     assert np.array_equal(found["w"], of_w) and aux == x.sum()
 print("fine", rank)
 """
+
+FILES = """
+import pathlib
+from xdsl_rlx import checkpoint_files
+
+folder = pathlib.Path(sys.argv[1])
+path = folder / "tree.safetensors"
+mine = {"w": np.full((1000, 300), rank, np.float32), "n": rank}
+for _ in range(3):
+    rlx.save(path, mine, {"of": str(rank)})
+    found = rlx.load(path, like=mine)
+    assert (found["w"] == 0).all() and found["n"] == 0 and rlx.metadata(path) == {"of": "0"}
+    all_reduce(np.ones(1))
+
+for place, tree, kind, message in (
+    (folder / "none" / "file", mine, FileNotFoundError, "none"),
+    (path, {"w": "text" if rank == 0 else 1.0}, rlx.CheckpointError, "w is str, not an array"),
+    (folder, mine, rlx.CheckpointError, "is not a regular file"),
+):
+    try:
+        rlx.save(place, tree)
+    except kind as error:
+        assert message in str(error), error
+    else:
+        raise SystemExit("no error")
+assert sorted(os.listdir(folder)) == ["program.py", "tree.safetensors"]
+
+# a file system that is slower than the time limit
+replace = checkpoint_files.replace_file
+checkpoint_files.replace_file = lambda *args: (time.sleep(3.5), replace(*args))
+rlx.save(path, {"w": np.ones(3)})
+assert (rlx.load(path)["w"] == 1).all()
+checkpoint_files.replace_file = replace
+
+# the first process alone has the file to resume from, which takes several messages
+from xdsl_rlx.distributed import first_process
+first_process._MOST_BYTES = 1 << 10
+place = folder / f"state{rank}.safetensors"
+batches = rlx.Batches(np.arange(12.0), 4, shard=True)
+step = lambda state, x: (0.0, {"sum": state["sum"] + x.sum(), "w": state["w"]})
+state = {"sum": np.float64(rank), "w": np.full(1000, rank, np.float32)}
+rlx.fit(step, state, batches, 1, checkpoint=place, quiet=True)
+assert place.exists() == (rank == 0)
+end = rlx.fit(step, state, batches, 2, checkpoint=place, quiet=True, resume=True)
+assert (end["w"] == 0).all() and rlx.metadata(folder / "state0.safetensors") == {"epoch": "2"}
+print("fine", rank)
+"""
+
+TRAINING = """
+import pathlib
+
+folder, killed = pathlib.Path(sys.argv[1]), sys.argv[2] == "killed"
+rng = np.random.default_rng(0)
+x, y = rng.standard_normal((100, 8)).astype("f4"), rng.standard_normal(100).astype("f4")
+params = {"w": rng.standard_normal((8, 16)).astype("f4") / 3, "v": rng.standard_normal(16).astype("f4")}
+
+def loss(params, x, y):
+    return ((np.tanh(x @ params["w"]) @ params["v"] - y) ** 2).mean()
+
+@rlx.compile(donate={"state": 1})
+def train(state, x, y):
+    value, grads = rlx.value_and_grad(loss, reduce=reduce)(state["params"], x, y)
+    params, moments = optimiser.update(grads, state["moments"], state["params"])
+    return value, {"params": params, "moments": moments}
+
+steps = 0
+def step(state, x, y):
+    global steps
+    steps += 1
+    if killed and steps == 7 and rank == size - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return train(state, x, y)
+
+batches = rlx.Batches((x, y), 24, drop_last=True, shard=True)
+state = {"params": params, "moments": optimiser.init(params)}
+state = rlx.fit(
+    step, state, batches, 4, checkpoint=folder / "state.safetensors", checkpoint_every=2, resume=True, quiet=True
+)
+if rank == 0:
+    np.savez(folder / f"end{size}.npz", **state["params"])
+print("fine", rank, steps)
+"""
+"""After lines that say `optimiser` and `reduce`. It takes 16 steps; a killed one has saved 6 of them."""

@@ -21,6 +21,7 @@ import numpy as np
 from xdsl_rlx.atomic_file import replace_file
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import CheckpointError, GraphTypeError
+from xdsl_rlx.distributed.first_process import of_first
 from xdsl_rlx.torch_files import ENDINGS, is_torch_file, read_torch
 from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
 
@@ -71,10 +72,17 @@ def save(path: str | os.PathLike[str], tree: Tree, metadata: Mapping[str, str] |
     The file is complete and synced to disk before it replaces an existing one. Symbolic links and file modes are
     preserved. Raises CheckpointError for a leaf that is not an array or that a file cannot store. Raises GraphTypeError
     for other arguments of a wrong type, and OSError if the folder cannot be written.
+
+    In a program of several processes, all of them call it: the first one writes its tree, and the others wait until the
+    file is there. An error of the first one is raised in all.
     """
+    place, texts = checked_path("save", path), _checked_texts(metadata)
+    of_first(lambda: _write(place, tree, texts), "save")
+
+
+def _write(place: str, tree: Tree, texts: dict[str, str]) -> None:
     from safetensors import SafetensorError, TensorSpec, serialize
 
-    place, texts = checked_path("save", path), _checked_texts(metadata)
     leaves, spec = flatten(tree)
     # `TensorSpec` holds an address: the arrays live until the end
     arrays: list[np.ndarray[Any, Any]] = []
@@ -191,10 +199,28 @@ def _arrays(place: str) -> dict[str, Array]:
 
 def read(place: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str]]:
     """The arrays of a file by name, and its texts; both of one file, should another process replace it meanwhile."""
+    with open(place, "rb") as file:
+        return _parsed(place, file.read())
+
+
+def read_on_all(place: str) -> tuple[dict[str, Array], dict[str, str]] | None:
+    """As `read`, the file that the first process sees, on all processes; None if it does not exist."""
+
+    def content() -> bytes | None:
+        try:
+            with open(place, "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    raw = of_first(content, "fit: resume")
+    return None if raw is None else _parsed(place, raw)
+
+
+def _parsed(place: str, raw: bytes) -> tuple[dict[str, Array], dict[str, str]]:
+    """The arrays and texts of a file with this content."""
     from safetensors import SafetensorError, deserialize
 
-    with open(place, "rb") as file:
-        raw = file.read()
     try:
         parts = deserialize(raw)
         texts = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")]).get(_RESERVED) or {}

@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
-from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
-from xdsl_rlx.checkpoint_files import CheckpointError, checked_path, in_tree, is_plain_number, read, save
+from xdsl_rlx.checkpoint_files import CheckpointError, checked_path, in_tree, is_plain_number, read_on_all, save
 from xdsl_rlx.compiled_function import CompiledFunction
 from xdsl_rlx.dialects.arrays import is_array
 from xdsl_rlx.dialects.calls import checked, shown
@@ -160,6 +159,10 @@ def fit(
     compiled function. `fit` then saves the state and raises KeyboardInterrupt. The second Ctrl-C stops such a step at
     once. The state may then be partly written, and the file stays as it was. Raises GraphError for a step that does not
     return a pair of a number and a state.
+
+    In a program of several processes, all of them call `fit`, with the same state and as many batches. The first one
+    writes the file and the progress. With `resume`, all continue from the file that the first one finds, which may have
+    been saved by another number of processes. Ctrl-C then saves nothing.
     """
     if not callable(step):
         raise GraphTypeError(f"fit: step: expected a function, got {shown(step)}")
@@ -169,6 +172,8 @@ def fit(
     if resume and checkpoint is None:
         raise GraphError("resume: expected a file to resume from, got none; pass checkpoint=")
     place = None if checkpoint is None else checked_path("fit", checkpoint)
+    # one line for all processes
+    quiet = quiet or _processes()[0] > 0
     loop = _Loop(step, batches, epochs, evaluate, place, quiet, checkpoint_every, _At(state, first_epoch, 0))
     with loop.interrupts:
         loop.run(resume)
@@ -259,8 +264,9 @@ class _Loop:
 
     def run(self, resume: bool) -> None:
         """All epochs; the state is saved where it is whole."""
-        if resume and self.checkpoint is not None and Path(self.checkpoint).exists():
-            self.at = _saved(self.checkpoint, self.at, self._order)
+        saved = read_on_all(self.checkpoint) if resume and self.checkpoint is not None else None
+        if saved is not None and self.checkpoint is not None:
+            self.at = _saved(self.checkpoint, saved, self.at, self._order)
         elif self._may_tear and self.at.epoch < self.epochs:
             # an interrupted step may leave nothing else to begin with
             self._save()
@@ -268,13 +274,15 @@ class _Loop:
             while self.at.epoch < self.epochs:
                 self._run_epoch()
         except KeyboardInterrupt:
-            if not self.interrupts.in_step:
+            # processes of a job are interrupted in different steps
+            if not self.interrupts.in_step and _processes()[1] == 1:
                 self._save()
             raise
 
     def _run_epoch(self) -> None:
         epoch = self.at.epoch
-        progress = _Progress(epoch, self.epochs)
+        parts = _processes()[1] if isinstance(self.batches, Batches) and self.batches.shard else 1
+        progress = _Progress(epoch, self.epochs, parts)
         for batch in self._left():
             loss = self._run_step(batch)
             progress.count(loss, self.at.batch, batch)
@@ -338,9 +346,11 @@ def _checked(result: object) -> tuple[float, Tree]:
         raise GraphError(f"fit: step: expected a loss of one number, got {shown(loss)}") from None
 
 
-def _saved(place: str, given: _At, order: str | None) -> _At:
-    """Where a file says to go on."""
-    arrays, texts = read(place)
+def _saved(
+    place: str, saved: tuple[dict[str, np.ndarray[Any, Any]], dict[str, str]], given: _At, order: str | None
+) -> _At:
+    """Where a file with these arrays and texts says to go on."""
+    arrays, texts = saved
     epoch, batch = _position(texts, "epoch"), _position({"batch": "0", **texts}, "batch")
     if epoch is None or batch is None:
         raise CheckpointError(
@@ -367,7 +377,9 @@ def _position(texts: Mapping[str, str], name: str) -> int | None:
 class _Progress:
     """The line on standard error about an epoch, with the mean of its losses so far."""
 
-    def __init__(self, epoch: int, epochs: int):
+    def __init__(self, epoch: int, epochs: int, parts: int):
+        """`parts` is how many processes have rows of a batch."""
+        self._parts = parts
         self._epoch = f"epoch {epoch + 1}/{epochs}"
         self._began = time.perf_counter()
         self._total, self._losses, self._rows, self._batch = 0.0, 0, 0, 0
@@ -377,7 +389,7 @@ class _Progress:
         shape = next((np.shape(leaf) for leaf in flatten(batch)[0]), (0,))
         self._total += loss
         self._losses += 1
-        self._rows += shape[0] if shape else 1
+        self._rows += (shape[0] if shape else 1) * self._parts
         self._batch = number
 
     def show(self, end: str = "") -> None:

@@ -3,19 +3,26 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import distributed_texts as texts
+import numpy as np
 import pytest
+
+import xdsl_rlx as rlx
 
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
 
 
-def run(text: str, folder: Path, processes: int = 2, timeout: float = 20) -> "subprocess.CompletedProcess[str]":
+def run(
+    text: str, folder: Path, processes: int = 2, timeout: float = 20, arguments: Sequence[str] = ()
+) -> "subprocess.CompletedProcess[str]":
     """The program in several processes; a job that hangs is ended by its launcher."""
     script = folder / "program.py"
     script.write_text(texts.BEGIN.format(engine="mpi", timeout=timeout) + text)
-    command = [MPIEXEC, "-n", str(processes), sys.executable, script]
+    command = [MPIEXEC, "-n", str(processes), sys.executable, script, *arguments]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(sys.path),
@@ -32,6 +39,40 @@ def test_all_reduce(name: str, processes: int, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     # lines of processes may run into each other
     assert done.stdout.count("fine") == processes
+
+
+def test_files_are_written_by_one_process_and_read_by_all(tmp_path: Path) -> None:
+    done = run(texts.FILES, tmp_path, timeout=2, arguments=[str(tmp_path)])
+    assert done.returncode == 0 and done.stdout.count("fine") == 2, done.stderr
+
+
+def test_a_file_that_one_process_alone_saves_is_an_error(tmp_path: Path) -> None:
+    done = run(
+        f"if rank == 0: rlx.save({str(tmp_path / 'file')!r}, np.ones(3))\nelse: time.sleep(9)", tmp_path, timeout=1
+    )
+    assert done.returncode != 0
+    assert "save: all processes take part in it, not one alone: process 0 of 2 waited 1 s" in done.stderr
+
+
+def train(text: str, folder: Path, processes: int, killed: bool = False) -> dict[str, np.ndarray[Any, Any]] | None:
+    """The weights at the end, unless a process is killed on the way."""
+    folder.mkdir(exist_ok=True)
+    done = run(text, folder, processes, arguments=[str(folder), "killed" if killed else ""])
+    assert (done.returncode != 0) == killed, done.stderr
+    return None if killed else dict(np.load(folder / f"end{processes}.npz"))
+
+
+@pytest.mark.parametrize("processes", [1, 3, 4])
+def test_a_job_goes_on_with_any_number_of_processes_after_one_was_killed(processes: int, tmp_path: Path) -> None:
+    text = f"optimiser, reduce = rlx.optim.AdamW(0.01), 'mean'\n{texts.TRAINING}"
+    expected = train(text, tmp_path / "alone", 1)
+    job = tmp_path / "job"
+    train(text, job, 2, killed=True)
+    assert rlx.metadata(job / "state.safetensors")["batch"] == "2"
+    found = train(text, job, processes)
+    assert expected is not None and found is not None
+    for name, weights in expected.items():
+        assert np.allclose(found[name], weights, rtol=1e-4, atol=1e-6), name
 
 
 FAULTS = {

@@ -27,6 +27,8 @@ class Engine(ABC):
 
     rank: int
     size: int
+    timeout: float
+    """Seconds that a process waits for the others."""
 
     @property
     @abstractmethod

@@ -39,7 +39,7 @@ class MpiEngine(Engine):
         self._mpi = MPI
         self._comm = MPI.COMM_WORLD.Dup()
         self._comm.Set_errhandler(MPI.ERRORS_RETURN)
-        self.rank, self.size, self._timeout = self._comm.rank, self._comm.size, timeout
+        self.rank, self.size, self.timeout = self._comm.rank, self._comm.size, timeout
         self._words = words(self._table())
         _end_all_on_errors(self._comm)
         atexit.register(self._leave)
@@ -58,7 +58,7 @@ class MpiEngine(Engine):
         here = f"process {self.rank} of {self.size}"
         if code == TIMED_OUT:
             return (
-                f"{here} waited {self._timeout:g} s for the others in a collective: one has ended, hangs, or is behind"
+                f"{here} waited {self.timeout:g} s for the others in a collective: one has ended, hangs, or is behind"
             )
         if code == STOPPED:
             return f"{here} was interrupted in a collective"
@@ -85,7 +85,7 @@ class MpiEngine(Engine):
             table.MEMCPY: function(process, "memcpy"),
             table.MEMSET: function(process, "memset"),
             table.COMM: self._handle(self._comm),
-            table.TIMEOUT_NS: int(self._timeout * 1e9),
+            table.TIMEOUT_NS: int(self.timeout * 1e9),
             table.CLOCK: function(process, "clock_gettime"),
             table.YIELD: function(process, "sched_yield"),
         }
