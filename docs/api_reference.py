@@ -149,7 +149,7 @@ GROUPS = (
         (
             *("optim.Optimiser", "optim.SGD", "optim.Adam", "optim.AdamW", "optim.Lion", "optim.Adafactor"),
             *("optim.NAdam", "optim.Adagrad", "optim.RMSprop", "optim.Adadelta", "optim.Muon", "optim.Accumulated"),
-            "optim.Groups",
+            *("optim.Groups", "optim.Sharded"),
             *("optim.Schedule", "optim.constant", "optim.linear", "optim.cosine", "optim.warmup"),
             *("optim.global_norm", "optim.clip_by_global_norm", "optim.ema"),
         ),

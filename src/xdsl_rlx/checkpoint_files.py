@@ -22,6 +22,7 @@ from xdsl_rlx.atomic_file import replace_file
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import CheckpointError, GraphTypeError
 from xdsl_rlx.distributed.first_process import of_first
+from xdsl_rlx.distributed.shards import parts_like, whole_on_first, whole_types
 from xdsl_rlx.torch_files import ENDINGS, is_torch_file, read_torch
 from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
 
@@ -77,7 +78,8 @@ def save(path: str | os.PathLike[str], tree: Tree, metadata: Mapping[str, str] |
     file is there. An error of the first one is raised in all.
     """
     place, texts = checked_path("save", path), _checked_texts(metadata)
-    of_first(lambda: _write(place, tree, texts), "save")
+    whole = whole_on_first(tree)
+    of_first(lambda: _write(place, whole, texts), "save")
 
 
 def _write(place: str, tree: Tree, texts: dict[str, str]) -> None:
@@ -234,7 +236,7 @@ def _parsed(place: str, raw: bytes) -> tuple[dict[str, Array], dict[str, str]]:
 
 def in_tree(place: str, found: Mapping[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
     """The arrays of the file `place` as the tree that `like` is; CheckpointError if they are others."""
-    leaves, spec = flatten(like)
+    leaves, spec = flatten(whole_types(like))
     names = _names(spec)
     if missing := [name for name in names if name not in found]:
         raise CheckpointError(f"{place} has no {missing[0]}; it has {', '.join(sorted(found)) or 'nothing'}")
@@ -250,7 +252,7 @@ def in_tree(place: str, found: Mapping[str, np.ndarray[Any, Any]], like: Tree) -
                 f"{name} of {place}: expected {wanted.dtype}{list(wanted.shape)}, as in the tree, "
                 f"got {array.dtype}{list(array.shape)}"
             )
-    return unflatten(spec, [found[name] for name in names])
+    return parts_like(like, unflatten(spec, [found[name] for name in names]))
 
 
 def is_plain_number(leaf: object) -> bool:

@@ -274,9 +274,8 @@ class _Loop:
             while self.at.epoch < self.epochs:
                 self._run_epoch()
         except KeyboardInterrupt:
-            # processes of a job are interrupted in different steps
-            if not self.interrupts.in_step and _processes()[1] == 1:
-                self._save()
+            if not self.interrupts.in_step:
+                self._save_if_alone()
             raise
 
     def _run_epoch(self) -> None:
@@ -321,6 +320,11 @@ class _Loop:
     @property
     def _order(self) -> str | None:
         return self.batches.order if isinstance(self.batches, Batches) else None
+
+    def _save_if_alone(self) -> None:
+        # processes of a job are interrupted in different steps
+        if _processes()[1] == 1:
+            self._save()
 
     def _save(self) -> None:
         if self.checkpoint is None:

@@ -390,6 +390,12 @@ optree.register_pytree_node(
 )
 
 
+def register_node(kind: type[Any], taken_apart: Callable[[Any], _Parts], made: Callable[[Any, Any], Any]) -> None:
+    """Have instances of a class be nodes: `taken_apart` gives children, what is static, and the children's names."""
+    _registered[kind] = taken_apart
+    optree.register_pytree_node(kind, taken_apart, made, namespace=NAMESPACE, path_entry_type=optree.GetAttrEntry)
+
+
 def register_leafless(kind: type[Any], same: Callable[[Any], Any]) -> None:
     """Have instances of a class be nodes without leaves, which compare by what `same` makes of them."""
     register: Any = optree.register_pytree_node

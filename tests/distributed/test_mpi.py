@@ -56,23 +56,40 @@ def test_a_file_that_one_process_alone_saves_is_an_error(tmp_path: Path) -> None
 
 def train(text: str, folder: Path, processes: int, killed: bool = False) -> dict[str, np.ndarray[Any, Any]] | None:
     """The weights at the end, unless a process is killed on the way."""
-    folder.mkdir(exist_ok=True)
     done = run(text, folder, processes, arguments=[str(folder), "killed" if killed else ""])
     assert (done.returncode != 0) == killed, done.stderr
     return None if killed else dict(np.load(folder / f"end{processes}.npz"))
 
 
+ADAMW, SHARDED = "rlx.optim.AdamW(0.01), 'mean'", "rlx.optim.Sharded(rlx.optim.AdamW(0.01)), None"
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray[Any, Any]] | None:
+    """The weights of one process that nothing stops."""
+    return train(f"optimiser, reduce = {ADAMW}\n{texts.TRAINING}", tmp_path_factory.mktemp("alone"), 1)
+
+
+@pytest.mark.parametrize("settings", [ADAMW, SHARDED])
 @pytest.mark.parametrize("processes", [1, 3, 4])
-def test_a_job_goes_on_with_any_number_of_processes_after_one_was_killed(processes: int, tmp_path: Path) -> None:
-    text = f"optimiser, reduce = rlx.optim.AdamW(0.01), 'mean'\n{texts.TRAINING}"
-    expected = train(text, tmp_path / "alone", 1)
-    job = tmp_path / "job"
-    train(text, job, 2, killed=True)
-    assert rlx.metadata(job / "state.safetensors")["batch"] == "2"
-    found = train(text, job, processes)
-    assert expected is not None and found is not None
-    for name, weights in expected.items():
+def test_a_job_goes_on_with_any_number_of_processes_after_one_was_killed(
+    processes: int, settings: str, tmp_path: Path, uninterrupted: dict[str, np.ndarray[Any, Any]]
+) -> None:
+    text = f"optimiser, reduce = {settings}\n{texts.TRAINING}"
+    train(text, tmp_path, 2, killed=True)
+    assert rlx.metadata(tmp_path / "state.safetensors")["batch"] == "2"
+    found = train(text, tmp_path, processes)
+    assert found is not None and found.keys() == uninterrupted.keys()
+    for name, weights in uninterrupted.items():
         assert np.allclose(found[name], weights, rtol=1e-4, atol=1e-6), name
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_a_divided_state_trains_as_a_whole_one(processes: int, tmp_path: Path) -> None:
+    optimisers = texts.ELEMENTWISE if processes == 2 else texts.ELEMENTWISE[-2:]
+    settings = f"optim = rlx.optim\nOPTIMISERS = ({', '.join(optimisers)})\n"
+    done = run(settings + texts.SHARDED_STATES, tmp_path, processes, arguments=[str(tmp_path)])
+    assert done.returncode == 0 and done.stdout.count("fine") == processes, done.stderr
 
 
 FAULTS = {

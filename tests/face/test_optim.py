@@ -229,3 +229,40 @@ def test_update_without_parameters_names_them(optimiser: Any) -> None:
     params = {"w": np.ones(2)}
     with pytest.raises(rlx.GraphError, match="update: params is missing; its arguments are grads, state, params"):
         optimiser.update(params, optimiser.init(params))
+
+
+def test_a_divided_state_of_one_process_is_that_of_the_optimiser() -> None:
+    inner = optim.AdamW(0.1, clip_norm=0.5)
+    params = {"w": np.ones((3, 2), np.float32), "b": np.ones(2, np.float32)}
+    grads = trees.map(lambda p: 2 * p, params)
+    (a, one), (b, other) = (o.update(grads, o.init(params), params) for o in (inner, optim.Sharded(inner)))
+    assert one.keys() == other.keys()
+    for found, expected in zip(trees.flatten((b, other))[0], trees.flatten((a, one))[0], strict=True):
+        assert np.array_equal(found, expected)
+
+
+class Signs(optim.Optimiser):
+    """An optimiser of a program's own, which does not say whether it is elementwise."""
+
+    learning_rate, clip_norm = 0.1, None
+
+    def slots(self, leaf: Any) -> dict[str, Any]:
+        return {}
+
+    def rule(self, at: Any) -> Any:
+        return at.moved(np.sign(at.g), 0.0), {}
+
+
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        (optim.Muon(0.1), "the rule of Muon is not elementwise, so its parameters cannot be divided; use it without"),
+        (optim.Accumulated(optim.Adafactor(), 2), "the rule of Adafactor is not elementwise"),
+        (optim.Groups({}, {}), "the rule of Groups is not elementwise"),
+        (Signs(), "the rule of Signs is not elementwise.*set `elementwise = True` in a class of your own"),
+        (0.1, "inner: expected an optimiser, got 0.1"),
+    ],
+)
+def test_an_optimiser_that_needs_whole_arrays_is_not_divided(inner: Any, message: str) -> None:
+    with pytest.raises(rlx.GraphError, match=f"Sharded: {message}"):
+        optim.Sharded(inner)

@@ -119,3 +119,24 @@ def _loaded(content: bytes, what: str) -> BaseException:
     error: BaseException = pickle.loads(content)
     error.add_note(f"{what}: this is the error of process 0")
     return error
+
+
+def gathered(part: Array) -> Array | None:
+    """The arrays of all processes one behind the other, `[n * size]`, in process 0; None in the others."""
+    engine = connected()
+    assert engine is not None
+    mine = np.zeros(-(-part.nbytes // 8) * 8, np.uint8)
+    mine[: part.nbytes] = part.view(np.uint8)
+    words = mine.view(np.int64)
+    whole = np.empty((engine.size, words.size), np.int64) if engine.rank == 0 else None
+    step = max(1, _MOST_BYTES // words.itemsize // engine.size)
+    for start in range(0, words.size, step):
+        # of its own, since it may not be an argument that the engine writes to
+        source = words[start : start + step]
+        target = np.empty(engine.size * source.size, np.int64)
+        engine.run(Collective.GATHER, source, target)
+        if whole is not None:
+            whole[:, start : start + source.size] = target.reshape(engine.size, -1)
+    if whole is None:
+        return None
+    return np.concatenate([row.view(np.uint8)[: part.nbytes].view(part.dtype) for row in whole])

@@ -6,6 +6,7 @@ from xdsl_rlx.optim.gradients import clip_by_global_norm, ema, global_norm
 from xdsl_rlx.optim.groups import Groups
 from xdsl_rlx.optim.optimisers import SGD, Accumulated, Adafactor, Adam, AdamW, Lion, Muon, NAdam, Optimiser
 from xdsl_rlx.optim.schedules import Schedule, constant, cosine, linear, warmup
+from xdsl_rlx.optim.sharded import Sharded
 
 __all__ = [
     "SGD",
@@ -22,6 +23,7 @@ __all__ = [
     "Optimiser",
     "RMSprop",
     "Schedule",
+    "Sharded",
     "clip_by_global_norm",
     "constant",
     "cosine",

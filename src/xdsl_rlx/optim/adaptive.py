@@ -34,6 +34,8 @@ class Adagrad(Optimiser):
     clip_norm: float | None = None
     decay_mask: Mask = None
 
+    elementwise = True
+
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
         return {"sum": np.full_like(leaf, self.initial_accumulator_value)}
 
@@ -63,6 +65,8 @@ class RMSprop(Optimiser):
     weight_decay: float = 0.0
     clip_norm: float | None = None
     decay_mask: Mask = None
+
+    elementwise = True
 
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
         return zeros(leaf, "second", *["first"] * self.centered, *["momentum"] * bool(self.momentum))
@@ -96,6 +100,8 @@ class Adadelta(Optimiser):
     weight_decay: float = 0.0
     clip_norm: float | None = None
     decay_mask: Mask = None
+
+    elementwise = True
 
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
         return zeros(leaf, "gradients", "steps")

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.distributed import all_reduce
+from xdsl_rlx.distributed.shards import is_shards
 from xdsl_rlx.optim.ranges import check_number
 from xdsl_rlx.tree import Tree, flatten, leaves_like, paths
 from xdsl_rlx.tree import map as map_leaves
@@ -18,9 +20,18 @@ from xdsl_rlx.tree import map as map_leaves
 
 def global_norm(tree: Tree) -> Any:
     """Return the 2-norm of all leaves together, accumulated in f32 or wider."""
+    nodes = flatten(tree, is_shards)[0]
+    total = _square([one for one in nodes if not is_shards(one)])
+    if shards := [one for one in nodes if is_shards(one)]:
+        # other processes have the rest
+        total = total + all_reduce(_square(shards), "sum")
+    return np.sqrt(total)
+
+
+def _square(tree: Tree) -> Any:
     # as lines, whose sums are one kernel, whatever the shapes
     squares = [(line := wide(leaf).ravel()) * line for leaf in flatten(tree)[0]]
-    return np.sqrt(sum(square.sum() for square in squares))
+    return sum(square.sum() for square in squares)
 
 
 def clip_by_global_norm(grads: Tree, most: float) -> Tree:

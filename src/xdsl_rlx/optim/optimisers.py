@@ -18,7 +18,7 @@ import inspect
 from collections.abc import Callable, Hashable, Mapping, Set
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class Optimiser(abc.ABC):
     learning_rate: Any
     """A number, or a `Schedule`; None for that of the optimiser that another one runs."""
     clip_norm: float | None
+    elementwise: ClassVar[bool] = False
+    """Whether `rule` computes an element without the others of its parameter, so that `Sharded` may divide it."""
 
     def init(self, params: Tree) -> State:
         """Return the state before the first update: a step count, and arrays of zeros."""
@@ -78,7 +80,7 @@ class Optimiser(abc.ABC):
         for name in expected[0] if expected else ():
             slots_of_init = unflatten(spec, [one[name] for one in expected])
             check_shapes("update", "init(params)", slots_of_init, f"state['{name}']", state[name])
-        grads = _gradients(params, grads)
+        grads = checked_gradients(params, grads)
         if self.clip_norm is not None:
             grads = clip_by_global_norm(grads, self.clip_norm)
         step = state["step"]
@@ -122,7 +124,7 @@ class Optimiser(abc.ABC):
         return [bool(one) for one in leaves_like(spec, mask, "decay_mask", "params")]
 
 
-def _gradients(params: Tree, grads: Tree) -> Tree:
+def checked_gradients(params: Tree, grads: Tree) -> Tree:
     """Gradients in the types that their parameters are computed in; GraphError for others than those of `params`."""
     check_shapes("update", "params", params, "grads", grads)
     leaves, spec = flatten(params)
@@ -258,6 +260,8 @@ class SGD(Optimiser):
     clip_norm: float | None = None
     decay_mask: Mask = None
 
+    elementwise = True
+
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
         return zeros(leaf, "momentum") if self.momentum else {}
 
@@ -280,6 +284,8 @@ class Adam(Optimiser):
     eps: float = 1e-8
     nesterov: bool = False
     clip_norm: float | None = None
+
+    elementwise = True
 
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
         return zeros(leaf, "first", "second")
@@ -310,6 +316,8 @@ class AdamW(Optimiser):
     nesterov: bool = False
     clip_norm: float | None = None
     decay_mask: Mask = None
+
+    elementwise = True
 
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
         return zeros(leaf, "first", "second")
@@ -350,6 +358,8 @@ class Lion(Optimiser):
     weight_decay: float = 0.0
     clip_norm: float | None = None
     decay_mask: Mask = None
+
+    elementwise = True
 
     def slots(self, leaf: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
         return zeros(leaf, "momentum")
@@ -492,7 +502,7 @@ class Accumulated(Optimiser):
         self._check_state(state, {"step", "sum", "inner"})
         check_shapes("update", "params", params, "state['sum']", state["sum"])
         step = state["step"] + 1
-        total = map_leaves(lambda a, g: narrow(a + g, a.dtype), state["sum"], _gradients(params, grads))
+        total = map_leaves(lambda a, g: narrow(a + g, a.dtype), state["sum"], checked_gradients(params, grads))
         inner = self.inner
         if self.learning_rate is not None:
             inner = copy.copy(inner)
