@@ -10,6 +10,7 @@ from typing import Any
 
 from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.mir.collectives import MEAN
+from xdsl_rlx.distributed.gloo import GlooEngine
 from xdsl_rlx.distributed.mpi import MpiEngine
 from xdsl_rlx.lowering.numba.driver.collectives import connect, connected
 from xdsl_rlx.lowering.run_errors import ConfigurationError, DistributedError
@@ -20,25 +21,31 @@ __all__ = ["DistributedError", "all_gather", "all_reduce", "broadcast", "init", 
 
 _LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK")
 """What launchers of MPI set."""
+_TORCHRUN = "TORCHELASTIC_RUN_ID"
 
 
 def init(engine: str | None = None, timeout: float = 10.0) -> None:
     """
     Connect this process to the others that its launcher has started.
 
-    `engine` is "mpi" (mpi4py with any implementation) or None: MPI if a launcher of MPI started the process, else none,
-    which is a program of one process. `timeout` is how many seconds a process waits for the others in a collective.
-    A process that raises ends them all. Calls after the first do nothing. Raises ConfigurationError for another engine,
-    and DistributedError if mpi4py is not installed.
+    `engine` is "mpi" (mpi4py with any implementation), "gloo" (PyTorch) or None: MPI if a launcher of MPI started the
+    process, Gloo if `torchrun` did, else none, which is a program of one process. Gloo finds the other processes by
+    `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT`; if `torch.distributed` is initialised, by that.
+
+    `timeout` is how many seconds a process waits for the others in a collective. A process that raises ends them all.
+    Calls after the first do nothing. Raises ConfigurationError for another engine, and DistributedError if its library
+    is not installed or the processes cannot be connected.
     """
     if connected() is not None:
         return
-    if engine not in (None, "mpi"):
-        raise ConfigurationError(f"engine must be 'mpi' or None, got {engine!r}")
+    if engine not in (None, "mpi", "gloo"):
+        raise ConfigurationError(f"engine must be 'mpi', 'gloo' or None, got {engine!r}")
     if not isinstance(timeout, int | float) or not timeout > 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigurationError(f"timeout must be a number of seconds above 0, got {timeout!r}")
-    if engine == "mpi" or any(name in os.environ for name in _LAUNCHED):
+    if engine == "mpi" or (engine is None and any(name in os.environ for name in _LAUNCHED)):
         connect(MpiEngine(float(timeout)))
+    elif engine == "gloo" or _TORCHRUN in os.environ:
+        connect(GlooEngine(float(timeout)))
 
 
 def rank() -> int:

@@ -41,8 +41,8 @@ class Sharded(Optimiser):
     `Adadelta`, `Accumulated` of one of them, or a class of your own with `elementwise = True`. Raises GraphError for
     others, such as `Muon`, and for complex parameters. `clip_norm`, here or of `inner`, limits the norm of the mean.
 
-    `rlx.save` and `rlx.fit` write the whole state, as `inner` has it: a file goes on with any number of processes, and
-    without `Sharded`.
+    `rlx.save` and `rlx.fit` write the whole state, as `inner` has it. Training continues from it with any number of
+    processes, and without `Sharded`.
     """
 
     inner: Optimiser

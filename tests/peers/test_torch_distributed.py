@@ -1,0 +1,123 @@
+"""Programs of several processes on Gloo: those of `tests/distributed`, started by torchrun and by the environment."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import distributed_texts as texts
+import pytest
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "XDSL_RLX_NUM_THREADS": "2", "OMP_NUM_THREADS": "1"}
+
+
+def written(text: str, folder: Path, timeout: float, engine: str = "gloo") -> str:
+    script = folder / "program.py"
+    begin = texts.BEGIN.format(engine=engine, timeout=timeout)
+    script.write_text(begin.replace('"None"', "None") + text)
+    return str(script)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def torchrun(
+    text: str,
+    folder: Path,
+    processes: int = 2,
+    timeout: float = 20,
+    arguments: Sequence[str] = (),
+    engine: str = "gloo",
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-port"]
+    command += [str(free_port()), written(text, folder, timeout, engine), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment(), check=False, timeout=120)
+
+
+@pytest.mark.parametrize("name", ["VALUES", "OTHERS", "DERIVATIVES", "REDUCED_GRADIENTS", "SAME_AS_ONE"])
+def test_collectives(name: str, tmp_path: Path) -> None:
+    done = torchrun(getattr(texts, name), tmp_path)
+    assert done.returncode == 0 and done.stdout.count("fine") == 2, done.stderr
+
+
+def test_three_processes_that_torchrun_has_started_need_no_name_of_an_engine(tmp_path: Path) -> None:
+    done = torchrun(texts.VALUES + texts.OTHERS, tmp_path, 3, engine="None")
+    assert done.returncode == 0 and done.stdout.count("fine") == 6, done.stderr
+
+
+def test_states_are_divided_and_files_written_once(tmp_path: Path) -> None:
+    settings = f"optim = rlx.optim\nOPTIMISERS = ({texts.ELEMENTWISE[-1]},)\n"
+    done = torchrun(settings + texts.SHARDED_STATES, tmp_path, arguments=[str(tmp_path)])
+    assert done.returncode == 0 and done.stdout.count("fine") == 2, done.stderr
+    (tmp_path / "state.safetensors").unlink()
+    done = torchrun(texts.FILES, tmp_path, timeout=2, arguments=[str(tmp_path)])
+    assert done.returncode == 0 and done.stdout.count("fine") == 2, done.stderr
+
+
+def test_a_group_of_the_program_is_left_alone(tmp_path: Path) -> None:
+    text = """
+import torch
+before = torch.ones(3)
+torch.distributed.all_reduce(before)
+assert (all_reduce(np.ones(3), "sum") == size).all() and (before == size).all()
+torch.distributed.all_reduce(before)
+assert (before == size * size).all()
+torch.distributed.destroy_process_group()
+print("fine", rank)
+"""
+    script = Path(written(text, tmp_path, 20))
+    first = "import torch\ntorch.distributed.init_process_group('gloo')\n"
+    script.write_text(first + script.read_text())
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port"]
+    done = subprocess.run(
+        [*command, str(free_port()), script], capture_output=True, text=True, env=environment(), check=False
+    )
+    assert done.returncode == 0 and done.stdout.count("fine") == 2, done.stderr
+
+
+FAULTS = {
+    "another program": ("all_reduce(np.ones(3 + rank, np.float32))", "graph '_reduced' differs between processes"),
+    "another op": ("all_reduce(np.ones(3), ['sum', 'max'][rank])", "graph '_reduced' differs between processes"),
+    "one raises": ("raise ValueError('the fault')", "DistributedError: process 0 of 2"),
+    "one hangs": ("time.sleep(100)", "DistributedError: process 0 of 2 waited 2 s for the others"),
+    "one is stopped": ("os.kill(os.getpid(), signal.SIGSTOP)", "process 0 of 2 waited 2 s for the others"),
+    "one is killed": ("os.kill(os.getpid(), signal.SIGKILL)", "DistributedError: process 0 of 2"),
+    "one ends": ("os._exit(3)", "DistributedError: process 0 of 2"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_an_error_in_the_others(fault: str, tmp_path: Path) -> None:
+    text, message = FAULTS[fault]
+    if not fault.startswith("another"):
+        text = f"all_reduce(np.ones(3))\nif rank == 1: {text}\nall_reduce(np.ones(3))"
+    script = written(text, tmp_path, timeout=2)
+    # without torchrun, which would end the others itself
+    base = {**environment(), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    job = [
+        subprocess.Popen([sys.executable, script], env={**base, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True)
+        for rank in range(2)
+    ]
+    try:
+        _, found = job[0].communicate(timeout=60)
+        assert job[0].returncode != 0 and message in found, found
+    finally:
+        for one in job:
+            one.kill()
+            one.communicate()
+
+
+def test_what_is_missing_is_named() -> None:
+    text = "import xdsl_rlx as rlx; rlx.distributed.init('gloo')"
+    without = {name: value for name, value in environment().items() if name != "RANK"}
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=without, check=False)
+    assert "engine 'gloo' needs RANK in the environment: start the program by torchrun, or set RANK" in done.stderr
