@@ -20,7 +20,9 @@ PAGES = [
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_programs_of_a_page_print_what_it_says(page: str):
+def test_the_programs_of_a_page_print_what_it_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    # they may write files
+    monkeypatch.chdir(tmp_path)
     run_blocks(page)
 
 
