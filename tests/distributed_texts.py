@@ -163,14 +163,22 @@ checkpoint_files.replace_file = replace
 # the first process alone has the file to resume from, which takes several messages
 from xdsl_rlx.distributed import first_process
 first_process._MOST_BYTES = 1 << 10
-place = folder / f"state{rank}.safetensors"
+mine = folder / str(rank)
+mine.mkdir()
+os.chdir(mine)
+place = pathlib.Path("state.safetensors")
 batches = rlx.Batches(np.arange(12.0), 4, shard=True)
 step = lambda state, x: (0.0, {"sum": state["sum"] + x.sum(), "w": state["w"]})
 state = {"sum": np.float64(rank), "w": np.full(1000, rank, np.float32)}
 rlx.fit(step, state, batches, 1, checkpoint=place, quiet=True)
 assert place.exists() == (rank == 0)
 end = rlx.fit(step, state, batches, 2, checkpoint=place, quiet=True, resume=True)
-assert (end["w"] == 0).all() and rlx.metadata(folder / "state0.safetensors") == {"epoch": "2"}
+assert (end["w"] == 0).all() and rlx.metadata(folder / "0" / place) == {"epoch": "2"}
+try:
+    rlx.save(folder / f"state{rank}.safetensors", state)
+    raise SystemExit("no error")
+except rlx.CheckpointError as error:
+    assert "save: processes name different files, and the first one writes for all" in str(error), error
 print("fine", rank)
 """
 
@@ -249,6 +257,22 @@ for sharded, plain, given in ((optim.Sharded(inner), inner, grads), (*groups, me
         b, many = sharded.update(given, many, mixed)
         for k in mixed:
             assert a[k].dtype == b[k].dtype and np.allclose(a[k].astype("f8"), b[k].astype("f8")), k
+
+# gradients that each process sums before they are reduced
+def updated(optimiser, grads):
+    update = rlx.compile(lambda p, s, g: optimiser.update(g, s, p))
+    p = {"w": params["w"], "v": params["v"]}
+    s = optimiser.init(p)
+    for n in range(7):
+        p, s = update(p, s, rlx.tree.map(lambda g: g * np.float32(1 + n), grads))
+    return p
+
+grads = {k: params[k] * np.float32(1 + rank) + 1 for k in "wv"}
+mean = {k: params[k] * np.float32((1 + size) / 2) + 1 for k in "wv"}
+inner = optim.Adam(0.1, clip_norm=1.0)
+found = updated(optim.Accumulated(optim.Sharded(inner), 3), grads)
+expected = updated(optim.Accumulated(inner, 3), mean)
+assert all(np.allclose(found[k], expected[k], atol=1e-5) for k in "wv")
 print("fine", rank)
 """
 """After a line that says `OPTIMISERS`."""

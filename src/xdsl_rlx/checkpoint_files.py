@@ -74,12 +74,12 @@ def save(path: str | os.PathLike[str], tree: Tree, metadata: Mapping[str, str] |
     preserved. Raises CheckpointError for a leaf that is not an array or that a file cannot store. Raises GraphTypeError
     for other arguments of a wrong type, and OSError if the folder cannot be written.
 
-    In a program of several processes, all of them call it: the first one writes its tree, and the others wait until the
-    file is there. An error of the first one is raised in all.
+    In a program of several processes, all of them call it with one path: the first one writes its tree, and the others
+    wait until the file is there. An error of the first one is raised in all.
     """
     place, texts = checked_path("save", path), _checked_texts(metadata)
     whole = whole_on_first(tree)
-    of_first(lambda: _write(place, whole, texts), "save")
+    of_first(lambda: _write(place, whole, texts), "save", place)
 
 
 def _write(place: str, tree: Tree, texts: dict[str, str]) -> None:
@@ -215,7 +215,7 @@ def read_on_all(place: str) -> tuple[dict[str, Array], dict[str, str]] | None:
         except FileNotFoundError:
             return None
 
-    raw = of_first(content, "fit: resume")
+    raw = of_first(content, "fit: resume", place)
     return None if raw is None else _parsed(place, raw)
 
 

@@ -74,7 +74,7 @@ assert (before == size * size).all()
 torch.distributed.destroy_process_group()
 print("fine", rank)
 """
-    script = Path(written(text, tmp_path, 20))
+    script = Path(written(text, tmp_path, 20, "None"))
     first = "import torch\ntorch.distributed.init_process_group('gloo')\n"
     script.write_text(first + script.read_text())
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port"]

@@ -41,15 +41,19 @@ class Engine(ABC):
 
     def agree(self, key: str, what: str) -> None:
         """Return when all processes are here with the same key; DistributedError if keys differ."""
-        mine = np.frombuffer(bytes.fromhex(key)[:32], np.int64)
-        both = np.concatenate([mine, ~mine])
-        found = np.empty_like(both)
-        self.run(Collective.MIN, both, found)
-        if not np.array_equal(found[: mine.size], ~found[mine.size :]):
+        if not self.is_same(bytes.fromhex(key)):
             raise DistributedError(
                 f"{what} differs between processes (this one is {self.rank} of {self.size}): "
                 "shapes, code and versions of packages have to be the same on all"
             )
+
+    def is_same(self, key: bytes) -> bool:
+        """Whether all processes are here with the same digest, whose first 32 bytes are compared."""
+        mine = np.frombuffer(key[:32], np.int64)
+        both = np.concatenate([mine, ~mine])
+        found = np.empty_like(both)
+        self.run(Collective.MIN, both, found)
+        return np.array_equal(found[: mine.size], ~found[mine.size :])
 
     def run(self, call: Collective, source: Array, target: Array, root: int = 0) -> None:
         """

@@ -10,7 +10,7 @@ from typing import Any
 
 from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.mir.collectives import MEAN
-from xdsl_rlx.distributed.gloo import GlooEngine
+from xdsl_rlx.distributed.gloo import GlooEngine, is_initialized
 from xdsl_rlx.distributed.mpi import MpiEngine
 from xdsl_rlx.lowering.numba.driver.collectives import connect, connected
 from xdsl_rlx.lowering.run_errors import ConfigurationError, DistributedError
@@ -29,8 +29,8 @@ def init(engine: str | None = None, timeout: float = 10.0) -> None:
     Connect this process to the others that its launcher has started.
 
     `engine` is "mpi" (mpi4py with any implementation), "gloo" (PyTorch) or None: MPI if a launcher of MPI started the
-    process, Gloo if `torchrun` did, else none, which is a program of one process. Gloo finds the other processes by
-    `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT`; if `torch.distributed` is initialised, by that.
+    process, Gloo if `torchrun` did or `torch.distributed` is initialised, else none, which is a program of one process.
+    Gloo finds the other processes by `torch.distributed`, or by `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT`.
 
     `timeout` is how many seconds a process waits for the others in a collective. A process that raises ends them all.
     Calls after the first do nothing. Raises ConfigurationError for another engine, and DistributedError if its library
@@ -44,7 +44,7 @@ def init(engine: str | None = None, timeout: float = 10.0) -> None:
         raise ConfigurationError(f"timeout must be a number of seconds above 0, got {timeout!r}")
     if engine == "mpi" or (engine is None and any(name in os.environ for name in _LAUNCHED)):
         connect(MpiEngine(float(timeout)))
-    elif engine == "gloo" or _TORCHRUN in os.environ:
+    elif engine == "gloo" or _TORCHRUN in os.environ or is_initialized():
         connect(GlooEngine(float(timeout)))
 
 

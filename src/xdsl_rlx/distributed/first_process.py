@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import pickle
 import threading
 from collections.abc import Callable
@@ -9,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from xdsl_rlx.dialects.errors import CheckpointError
 from xdsl_rlx.dialects.lir.collectives import Collective
 from xdsl_rlx.lowering.numba.driver.collectives import Engine, connected
 from xdsl_rlx.lowering.run_errors import DistributedError
@@ -24,18 +27,25 @@ _WORKS, _ENDED = 0, 1
 _NOTHING, _CONTENT, _ERROR = 0, 1, 2
 
 
-def of_first(work: Callable[[], bytes | None], what: str) -> bytes | None:
+def of_first(work: Callable[[], bytes | None], what: str, place: str) -> bytes | None:
     """
     Return the result of `work` in process 0, which alone runs it, in all processes; its exception is raised in all.
 
-    All processes call it. It ends when the work has, however long that takes: process 0 works in a thread, and tells
-    the others that it lives. Raises DistributedError if a process does not take part.
+    All processes call it, with one path `place`: CheckpointError for others, since no process writes these. It ends
+    when the work has, however long that takes: process 0 works in a thread, and tells the others that it lives. Raises
+    DistributedError if a process does not take part.
     """
     engine = connected()
     if engine is None or engine.size == 1:
         return work()
-    task = _Task(work) if engine.rank == 0 else None
+    task = None
     try:
+        if not engine.is_same(hashlib.sha256(os.fsencode(place)).digest()):
+            raise CheckpointError(
+                f"{what}: processes name different files, and the first one writes for all: pass one path to all "
+                f"(process {engine.rank} has {place}); np.savez writes a file of one process"
+            )
+        task = _Task(work) if engine.rank == 0 else None
         while not _has_ended(engine, task):
             pass
         kind, content = _from_first(engine, None if task is None else task.outcome)

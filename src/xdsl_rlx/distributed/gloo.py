@@ -32,6 +32,12 @@ _PAUSE = 5e-5
 """Seconds between two looks at a collective that takes longer than `_SPINS` of them."""
 
 
+def is_initialized() -> bool:
+    """Whether the program has initialised `torch.distributed`."""
+    dist = sys.modules.get("torch.distributed")
+    return dist is not None and dist.is_available() and dist.is_initialized()
+
+
 class GlooEngine(Engine):
     """All processes of `torch.distributed`, in a group of this package's own."""
 
