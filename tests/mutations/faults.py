@@ -1689,6 +1689,55 @@ FILES = (
     ),
 )
 
+JOBS = (
+    _fault(
+        "all processes have the first part of a batch",
+        "src/xdsl_rlx/training_loop.py",
+        "start = batch * self.size + rank * rows",
+        "start = batch * self.size",
+        "tests/distributed/test_batches.py",
+    ),
+    _fault(
+        "the last batch is not divided equally",
+        "src/xdsl_rlx/training_loop.py",
+        "if last % processes and not self.drop_last:",
+        "if False:",
+        "tests/distributed/test_batches.py",
+    ),
+    _fault(
+        "the gradients of processes are not reduced",
+        "src/xdsl_rlx/tree_functions.py",
+        "        if reduce is not None:\n",
+        "        if False:\n",
+        "tests/distributed/test_mpi.py",
+        "-kREDUCED_GRADIENTS",
+    ),
+    _fault(
+        "a file has the state of one process alone",
+        "src/xdsl_rlx/checkpoint_files.py",
+        "whole = whole_on_first(tree)",
+        "whole = tree",
+        "tests/distributed/test_mpi.py",
+        "-kdivided",
+    ),
+    _fault(
+        "the norm of gradients is that of a part",
+        "src/xdsl_rlx/optim/gradients.py",
+        'total = total + all_reduce(_square(shards), "sum")',
+        "total = total + _square(shards)",
+        "tests/distributed/test_mpi.py",
+        "-kdivided",
+    ),
+    _fault(
+        "each process goes on from the file that it finds itself",
+        "src/xdsl_rlx/distributed/first_process.py",
+        "return kind, content if outcome is not None else found.view(np.uint8)[:count].tobytes()",
+        "return kind, content",
+        "tests/distributed/test_mpi.py",
+        "-kfiles",
+    ),
+)
+
 FIT = (
     _fault(
         "a state that is torn is saved",
@@ -2050,4 +2099,5 @@ FAULTS: tuple[Fault, ...] = (
     *KEYS,
     *PRECISION,
     *DONATION,
+    *JOBS,
 )
