@@ -19,6 +19,8 @@ ON_MIR = (
 
 TO_LIR = (
     "convert-mir-to-lir",
+    "lir-reduce-in-place",
+    "lir-overlap-collectives",
     "lir-check-bounds",
     "lir-merge-lengths",
     "lir-guard-range",

@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.dialects.mir.branch import IfOp, WhileOp
+from xdsl_rlx.dialects.mir.collectives import CollectiveOp
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
@@ -205,7 +206,10 @@ class _Lowering:
             self.buffers.homes.want(value, home)
         for number, op in reversed([*enumerate(ops)]):
             if PLACE.get(type(op)) is not None:
-                self._give_places(op, ops[max(number - self.costs.concat_window_ops, 0) : number])
+                # a bucket takes memory as long as its parts would: copies into it would cost more
+                is_bucket = all(isinstance(use.operation, CollectiveOp) for use in op.results[0].uses)
+                window = number if is_bucket else self.costs.concat_window_ops
+                self._give_places(op, ops[max(number - window, 0) : number])
         for op in ops:
             self._lower(op)
 

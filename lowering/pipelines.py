@@ -16,7 +16,9 @@ from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_merge_lengths import LirMergeLengthsPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
+from xdsl_rlx.lowering.lir_overlap_collectives import LirOverlapCollectivesPass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
+from xdsl_rlx.lowering.lir_reduce_in_place import LirReduceInPlacePass
 from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
 from xdsl_rlx.lowering.mir_decompose import MirDecomposePass
 from xdsl_rlx.lowering.mir_normalize import MirNormalizePass
@@ -90,7 +92,7 @@ def prepared_for_fusion(costs: PrepareCosts) -> tuple[RewritingPass, ...]:
         MirDecomposePass(),
         MirLowerComplexPass(),
         MirDecomposePass(),
-        MirBucketAllReducePass(),
+        MirBucketAllReducePass(costs.bucket_bytes),
         with_costs(MirNormalizePass, costs),
         MirCsePass(),
         with_costs(MirSplitAxesPass, costs),
@@ -142,7 +144,8 @@ def remaining_passes(module: ModuleOp, threads: int, model: CostModel = COMMON) 
     passes = fusion_passes(module, model)
     tiles, outline = with_costs(LirTileMatmulsPass, model), with_costs(LirOutlineLoopsPass, model)
     unroll = with_costs(LirMarkUnrolledPass, model)
-    loops = [LirMergeLengthsPass(), LirGuardRangePass(), tiles, outline, unroll]
+    network = [LirReduceInPlacePass(), with_costs(LirOverlapCollectivesPass, model)]
+    loops = [*network, LirMergeLengthsPass(), LirGuardRangePass(), tiles, outline, unroll]
     kernels = with_costs(ConvertMirToLirPass, model, threads=threads)
     return [*passes, kernels, *loops, LirPlanMemoryPass()]
 

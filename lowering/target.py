@@ -341,7 +341,15 @@ class SinkCosts(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrepareCosts(NormalizeCosts, SinkCosts):
+class BucketCosts(_Checked):
+    """How reductions over processes are joined."""
+
+    bucket_bytes: int = 1 << 22
+    """Bytes of reductions over processes that are one message. Larger ones start later. benchmarks/scaling.py."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepareCosts(NormalizeCosts, SinkCosts, BucketCosts):
     """Costs of `mir-prepare-for-fusion`, which runs these passes."""
 
 
@@ -604,7 +612,21 @@ class LoopCosts(VectorCosts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CostModel(TileCosts, FusionCosts, NormalizeCosts, SinkCosts, GroupCosts, LoopCosts):
+class OverlapCosts(_Checked):
+    """Costs of `lir-overlap-collectives`."""
+
+    overlap: bool = True
+    """Whether collectives run beside launches that do not need their results. benchmarks/scaling.py."""
+
+    poll_collectives: bool = True
+    """Whether the library of MPI is called between launches. benchmarks/scaling.py."""
+
+    collectives_in_flight: int = 8
+    """Collectives that have been started and not waited for: their buffers are in use. benchmarks/scaling.py."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostModel(TileCosts, FusionCosts, NormalizeCosts, SinkCosts, GroupCosts, LoopCosts, BucketCosts, OverlapCosts):
     """A processor and all costs of passes on it."""
 
 

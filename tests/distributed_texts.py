@@ -1,13 +1,29 @@
 """Programs of several processes as texts, for tests of each engine: they begin with `BEGIN`, and end with "fine"."""
 
 BEGIN = """
-import os, signal, sys, time
+import os, pathlib, signal, sys, time
 import numpy as np
 import xdsl_rlx as rlx
 
 rlx.distributed.init("{engine}", timeout={timeout})
 rank, size = rlx.distributed.rank(), rlx.distributed.size()
 all_reduce = rlx.distributed.all_reduce
+
+
+def with_costs(text, function, **options):
+    # compiles at the first call, with these fields of the cost model
+    compiled = rlx.compile(function, **options)
+
+    def call(*arguments):
+        table = pathlib.Path(f"costs{{rank}}.toml")
+        table.write_text(text)
+        os.environ["XDSL_RLX_COSTS"] = str(table)
+        try:
+            return compiled(*arguments)
+        finally:
+            del os.environ["XDSL_RLX_COSTS"]
+
+    return call
 """
 
 VALUES = """

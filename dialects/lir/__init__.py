@@ -7,7 +7,13 @@ known here any more (see `mir`).
 from xdsl.ir import Dialect
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
-from xdsl_rlx.dialects.lir.collectives import CollectiveAttr, CollectiveOp
+from xdsl_rlx.dialects.lir.collectives import (
+    CollectiveAttr,
+    CollectiveOp,
+    CollectivePollOp,
+    CollectiveStartOp,
+    CollectiveWaitOp,
+)
 from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp
 from xdsl_rlx.dialects.lir.debug import DebugPrintOp
 from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, PollOp, ReturnOp
@@ -77,6 +83,9 @@ Lir = Dialect(
         PollOp,
         DebugPrintOp,
         CollectiveOp,
+        CollectiveStartOp,
+        CollectiveWaitOp,
+        CollectivePollOp,
         PrefetchOp,
         GemmOp,
         BlockGemmOp,

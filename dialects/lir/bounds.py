@@ -14,7 +14,7 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
-from xdsl_rlx.dialects.lir.collectives import CollectiveOp
+from xdsl_rlx.dialects.lir.collectives import CollectiveOp, CollectivePollOp, CollectiveStartOp, CollectiveWaitOp
 from xdsl_rlx.dialects.lir.debug import DebugPrintOp
 from xdsl_rlx.dialects.lir.lapack import LAPACK_OPS, LapackOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, is_contiguous, verify_buffer_type
@@ -121,6 +121,9 @@ _WRITTEN: dict[type[Operation], Callable[[Any], tuple[SSAValue, ...]]] = {
     memref.StoreOp: lambda op: (op.memref,),
     DebugPrintOp: lambda op: (op.console,),
     CollectiveOp: lambda op: (op.target, op.network),
+    CollectiveStartOp: lambda op: (op.target, op.request, op.network),
+    CollectiveWaitOp: lambda op: (op.target,),
+    CollectivePollOp: lambda op: (op.request,),
     GemmOp: lambda op: (op.c,),
     BlockGemmOp: lambda op: (op.c,),
     **dict.fromkeys(LAPACK_OPS, _written_by_lapack),

@@ -1,53 +1,35 @@
-"""Programs of two processes under `mpiexec`: values, derivatives, and an error on every process where one fails."""
+"""Programs of two processes under `mpiexec`: values and derivatives. Faults are in `test_faults.py`."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import distributed_texts as texts
 import numpy as np
 import pytest
+from mpi_jobs import run_job
 
 import xdsl_rlx as rlx
-
-MPIEXEC = Path(sys.executable).parent / "mpiexec"
-
-
-def run(
-    text: str, folder: Path, processes: int = 2, timeout: float = 20, arguments: Sequence[str] = ()
-) -> "subprocess.CompletedProcess[str]":
-    """The program in several processes; a job that hangs is ended by its launcher."""
-    script = folder / "program.py"
-    script.write_text(texts.BEGIN.format(engine="mpi", timeout=timeout) + text)
-    command = [MPIEXEC, "-n", str(processes), sys.executable, script, *arguments]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "XDSL_RLX_NUM_THREADS": "1",
-        "MPIEXEC_TIMEOUT": "60",
-    }
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
 @pytest.mark.parametrize("processes", [2, 4])
 @pytest.mark.parametrize("name", ["VALUES", "OTHERS", "DERIVATIVES", "REDUCED_GRADIENTS", "SAME_AS_ONE"])
 def test_all_reduce(name: str, processes: int, tmp_path: Path) -> None:
-    done = run(getattr(texts, name), tmp_path, processes)
+    done = run_job(getattr(texts, name), tmp_path, processes)
     assert done.returncode == 0, done.stderr
     # lines of processes may run into each other
     assert done.stdout.count("fine") == processes
 
 
 def test_files_are_written_by_one_process_and_read_by_all(tmp_path: Path) -> None:
-    done = run(texts.FILES, tmp_path, timeout=2, arguments=[str(tmp_path)])
+    done = run_job(texts.FILES, tmp_path, timeout=2, arguments=[str(tmp_path)])
     assert done.returncode == 0 and done.stdout.count("fine") == 2, done.stderr
 
 
 def test_a_file_that_one_process_alone_saves_is_an_error(tmp_path: Path) -> None:
-    done = run(
+    done = run_job(
         f"if rank == 0: rlx.save({str(tmp_path / 'file')!r}, np.ones(3))\nelse: time.sleep(9)", tmp_path, timeout=1
     )
     assert done.returncode != 0
@@ -56,7 +38,7 @@ def test_a_file_that_one_process_alone_saves_is_an_error(tmp_path: Path) -> None
 
 def train(text: str, folder: Path, processes: int, killed: bool = False) -> dict[str, np.ndarray[Any, Any]] | None:
     """The weights at the end, unless a process is killed on the way."""
-    done = run(text, folder, processes, arguments=[str(folder), "killed" if killed else ""])
+    done = run_job(text, folder, processes, arguments=[str(folder), "killed" if killed else ""])
     assert (done.returncode != 0) == killed, done.stderr
     return None if killed else dict(np.load(folder / f"end{processes}.npz"))
 
@@ -88,30 +70,8 @@ def test_a_job_goes_on_with_any_number_of_processes_after_one_was_killed(
 def test_a_divided_state_trains_as_a_whole_one(processes: int, tmp_path: Path) -> None:
     optimisers = texts.ELEMENTWISE if processes == 2 else texts.ELEMENTWISE[-2:]
     settings = f"optim = rlx.optim\nOPTIMISERS = ({', '.join(optimisers)})\n"
-    done = run(settings + texts.SHARDED_STATES, tmp_path, processes, arguments=[str(tmp_path)])
+    done = run_job(settings + texts.SHARDED_STATES, tmp_path, processes, arguments=[str(tmp_path)])
     assert done.returncode == 0 and done.stdout.count("fine") == processes, done.stderr
-
-
-FAULTS = {
-    "another program": ("all_reduce(np.ones(3 + rank, np.float32))", "graph '_reduced' differs between processes"),
-    "another op": ("all_reduce(np.ones(3), ['sum', 'max'][rank])", "graph '_reduced' differs between processes"),
-    "one raises": ("raise ValueError('the fault')", "ValueError: the fault"),
-    "one hangs": ("time.sleep(100)", "DistributedError: process 0 of 2 waited 2 s for the others"),
-    "one is stopped": ("os.kill(os.getpid(), signal.SIGSTOP)", "process 0 of 2 waited 2 s for the others"),
-    "one is killed": ("os.kill(os.getpid(), signal.SIGKILL)", ""),
-    "one ends": ("os._exit(3)", ""),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_ends_all_processes(fault: str, tmp_path: Path) -> None:
-    text, message = FAULTS[fault]
-    if not fault.startswith("another"):
-        text = f"all_reduce(np.ones(3))\nif rank == 1: {text}\nall_reduce(np.ones(3))"
-    done = run(text, tmp_path, timeout=2)
-    assert done.returncode != 0 and message in done.stderr, (done.returncode, done.stderr)
-    # the launcher ends a job that hangs after a minute, and says so
-    assert "timeout" not in done.stderr.lower()
 
 
 def test_one_process_needs_no_launcher() -> None:

@@ -18,8 +18,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 ELEMENTS = COMMUNICATED
 COLLECTIVES = tuple(Collective)
-ENGINE, ENGINE_CALL = len(FUNCTIONS) + 1, len(FUNCTIONS) + 2
-"""Where the table of an engine, and the function that kernels call, are in the table of library functions."""
+ENGINE, ENGINE_CALL, ENGINE_START, ENGINE_WAIT, ENGINE_POLL = range(len(FUNCTIONS) + 1, len(FUNCTIONS) + 6)
+"""Where the table of an engine, and the functions that kernels call, are in the table of library functions."""
 
 
 class Engine(ABC):
@@ -29,6 +29,8 @@ class Engine(ABC):
     size: int
     timeout: float
     """Seconds that a process waits for the others."""
+    starts: bool = False
+    """Whether its table has functions that begin a collective and return; else a collective is done when it starts."""
 
     @property
     @abstractmethod
@@ -71,6 +73,15 @@ class Engine(ABC):
     @abstractmethod
     def failure(self) -> str | None:
         """Why a collective did not end, if one did not."""
+
+    def settle(self) -> None:
+        """
+        End the collectives that a run has started and not waited for: an error or interrupt has stopped it.
+
+        They would go on to read and write memory that other runs use. One that cannot be ended is a `failure`. Here
+        there are none: the collectives of an engine that does not start them are done.
+        """
+        assert not self.starts
 
 
 class _Connection:

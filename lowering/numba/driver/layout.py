@@ -97,6 +97,10 @@ class PoolTable(Table):
     OUT_NAME: int
 
 
+KEY_DIGITS = 15
+"""Hexadecimal digits of the key of a program that fit in a word and leave it positive."""
+
+
 class PlanTable(Table):
     """A plan: one per compiled graph."""
 
@@ -135,6 +139,10 @@ class PlanTable(Table):
     """As many words, for sorting."""
     LONG_NS: int
     """From which `NS` on a run may be interrupted, which the slow call sees to."""
+    ENGINE: int
+    """The `EngineTable`, if programs of several processes are to be compared in each run."""
+    KEY: int
+    """What is compared; 0: nothing."""
 
 
 class CallBlock(Table):
@@ -408,6 +416,10 @@ class FfiApi(Table):
     CREATE_ERROR: int
 
 
+MOST_REQUESTS = 16
+"""Collectives that may have been started and not waited for; one more is waited for at once."""
+
+
 class EngineTable(Table):
     """What connects this process to others: functions and handles of MPI, or functions that are called as those are."""
 
@@ -438,7 +450,20 @@ class EngineTable(Table):
     """Why a collective did not end: it is the last one of the process."""
     CLOCK: int
     YIELD: int
+    IN_PLACE: int
+    """The source of a collective that is in place."""
+    PROGRAM: int
+    """The key of the program of the run that has begun, until its first collective; 0 for one that has none."""
+    KEYS: Annotated[int, 2]
+    """The least key of all processes, and the least of their complements."""
+    KEYS_REQUEST: int
+    COMPARING: int
+    """1 while these are on their way."""
     REQUEST: int
+    REQUESTS: Annotated[int, MOST_REQUESTS]
+    """Of collectives that have been started."""
+    STARTED: Annotated[int, MOST_REQUESTS]
+    """1 for those that have not been waited for."""
     FLAG: int
     TIME: Annotated[int, 2]
     STATUS: Annotated[int, 16]

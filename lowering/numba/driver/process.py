@@ -109,9 +109,16 @@ class Driver:
     """Address of the function that XLA's handlers call, with a `FfiTable` and the frame."""
     collective: int
     """Address of the function that kernels call to connect processes, with an `EngineTable`."""
+    starting: tuple[int, ...]
+    """Addresses of those that start a collective, wait for it, and let it go on."""
+    blocking: tuple[int, ...]
+    """The same for an engine whose collectives cannot be started."""
 
 
 _NAMES = ("rlx_run", "rlx_call", "rlx_work", "rlx_ffi", "rlx_collective")
+_STARTING = ("rlx_start", "rlx_wait", "rlx_poll")
+_BLOCKING = ("rlx_start_blocking", "rlx_done")
+_EXPORTED = (*_NAMES, *_STARTING, *_BLOCKING)
 
 
 @once
@@ -121,7 +128,7 @@ def driver() -> Driver:
     if loaded is None:
         code = llvm.compile_llvm(_driver_text(), effort=llvm.Effort.LIGHT)
         disk_cache.store(_driver_key(), code)
-        loaded = llvm.load_object(code, _NAMES)
+        loaded = llvm.load_object(code, _EXPORTED)
     loaded.keep_forever()
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
     return Driver(
@@ -130,6 +137,8 @@ def driver() -> Driver:
         loaded["rlx_work"],
         loaded["rlx_ffi"],
         loaded["rlx_collective"],
+        tuple(loaded[name] for name in _STARTING),
+        tuple(loaded[name] for name in (*_BLOCKING, _BLOCKING[-1])),
     )
 
 
@@ -139,12 +148,12 @@ def _driver_key() -> str:
 
 @once
 def _driver_of_cache() -> llvm.LoadedObject | None:
-    return disk_cache.load_as(_driver_key(), lambda code: llvm.load_object(code, _NAMES))
+    return disk_cache.load_as(_driver_key(), lambda code: llvm.load_object(code, _EXPORTED))
 
 
 @once
 def _driver_text() -> str:
-    return llvm_text((scheduler, fast_call, ffi_call, communicate), _NAMES, llvm.processor())
+    return llvm_text((scheduler, fast_call, ffi_call, communicate), _EXPORTED, llvm.processor())
 
 
 @cache
@@ -389,6 +398,8 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPla
     if program.processes > 1:
         engine = collectives.engine_for(program.processes, program.name)
         functions += [engine.table, engine.function()]
+        functions += driver().starting if engine.starts else driver().blocking
+        plan.set(PlanTable.ENGINE, engine.table if engine.starts else 0)
     if program.needs_blas or program.prints or program.processes > 1:
         table = words(functions)
         plan.keep.append(table)

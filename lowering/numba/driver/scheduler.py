@@ -15,6 +15,7 @@ from xdsl_rlx.lowering.numba.driver.layout import (
     ArgumentRow,
     CallBlock,
     CopyRow,
+    EngineTable,
     LaunchRow,
     LoopRow,
     PatchRow,
@@ -242,6 +243,9 @@ def execute(plan: int, block: int) -> None:
         threads = invoke_int(peek(plan + PlanTable.GET_BLAS_THREADS))
         if threads != 1:
             invoke(set_threads, 1)
+    engine = peek(plan + PlanTable.ENGINE)
+    if engine != 0:
+        poke(engine + EngineTable.PROGRAM, peek(plan + PlanTable.KEY))
     phases = walk(plan, block + CallBlock.BASES)
     if threads != 1:
         invoke(set_threads, threads)

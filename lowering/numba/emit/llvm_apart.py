@@ -10,7 +10,8 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.lir import LIBRARY_OPS, CheckOp, CollectiveOp, DebugPrintOp, PollOp
+from xdsl_rlx.dialects.lir import LIBRARY_OPS, CheckOp, DebugPrintOp, PollOp
+from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS
 from xdsl_rlx.dialects.lir.kernel import OUTLINE
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -20,7 +21,7 @@ from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
 SMALL_BYTES = 1 << 12
 """Of a scratch buffer that is on the stack in any case, where LLVM may find that it fits in registers."""
 
-_OF_THE_KERNEL = (CollectiveOp, CheckOp, DebugPrintOp, PollOp, *LIBRARY_OPS)
+_OF_THE_KERNEL = (*NETWORK_OPS, CheckOp, DebugPrintOp, PollOp, *LIBRARY_OPS)
 """Ops that need what only the kernel's function has: its status, or the libraries."""
 
 

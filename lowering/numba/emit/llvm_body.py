@@ -22,7 +22,6 @@ from xdsl_rlx.dialects.lir import (
     LAPACK_OPS,
     BlockGemmOp,
     CheckOp,
-    CollectiveOp,
     DebugPrintOp,
     GemmOp,
     LapackOp,
@@ -31,14 +30,16 @@ from xdsl_rlx.dialects.lir import (
     ReturnOp,
 )
 from xdsl_rlx.dialects.lir.bounds import buffers_written_by, constant_index, trip_count
+from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar import PackBf16Op, PackI8Op
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.functions import FUNCTIONS
-from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, ELEMENTS, ENGINE, ENGINE_CALL
+from xdsl_rlx.lowering.numba.driver.collectives import ENGINE, ENGINE_CALL, ENGINE_START
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe
+from xdsl_rlx.lowering.numba.emit.engine_calls import engine_call
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
 from xdsl_rlx.lowering.numba.emit.llvm_apart import SMALL_BYTES, Given, is_apart, name_of_part
@@ -561,18 +562,16 @@ class LlvmBody(LlvmLines):
         callee = self.new_line(f"load ptr, ptr {entry}, align 8")
         self.emit(f"call void {callee}(ptr @{name}, ptr {table})")
 
-    def collective(self, op: Operation) -> None:
+    def network(self, op: Operation) -> None:
         """Call the engine that connects the processes; it gives 0, or what the message of a failed check says."""
-        assert isinstance(op, CollectiveOp)
         self.written.update(buffers_written_by(op))
-        element, call = ELEMENTS.index(memref_of(op.source).element_type), COLLECTIVES.index(op.call.data)
-        engine, function = (
-            self.new_line(f"load ptr, ptr {self.line(f'getelementptr inbounds ptr, ptr %blas, i64 {entry}')}, align 8")
-            for entry in (ENGINE, ENGINE_CALL)
+        entry, arguments = engine_call(op, self.names)
+        engine, *functions = (
+            self.new_line(f"load ptr, ptr {self.line(f'getelementptr inbounds ptr, ptr %blas, i64 {n}')}, align 8")
+            for n in (ENGINE, entry, *([ENGINE_CALL] if entry == ENGINE_START else []))
         )
-        buffers = ", ".join(f"ptr {self.names[x]}" for x in (op.source, op.target))
-        numbers = ", ".join(f"i64 {x}" for x in (op.elements, element, call, op.root.value.data))
-        failed = self.new_line(f"call i64 {function}(ptr {engine}, {buffers}, {numbers}, ptr %status)")
+        first = ", ".join(f"ptr {x}" for x in (engine, *functions[1:]))
+        failed = self.new_line(f"call i64 {functions[0]}({first}, {arguments}, ptr %status)")
         message = self.message(f"{op.name} over all processes failed: expected 0 from the engine")
         wrong, right = self.fresh("wrong"), self.fresh("right")
         self.emit(f"br i1 {self.new_line(f'icmp eq i64 {failed}, 0')}, label %{right}, label %{wrong}")
@@ -622,7 +621,7 @@ _EMITTERS: dict[type[Operation], Callable[[LlvmBody, Operation], None]] = {
     CheckOp: LlvmBody.check,
     PollOp: LlvmBody.poll,
     DebugPrintOp: LlvmBody.debug_print,
-    CollectiveOp: LlvmBody.collective,
+    **dict.fromkeys(NETWORK_OPS, LlvmBody.network),
     PrefetchOp: LlvmBody.prefetch,
     ReturnOp: LlvmBody.ret,
     func.ReturnOp: LlvmBody.ret,

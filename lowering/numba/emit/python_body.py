@@ -28,7 +28,6 @@ from xdsl_rlx.dialects.lir import (
     LAPACK_OPS,
     BlockGemmOp,
     CheckOp,
-    CollectiveOp,
     DebugPrintOp,
     GemmOp,
     LapackOp,
@@ -36,6 +35,7 @@ from xdsl_rlx.dialects.lir import (
     PrefetchOp,
     ReturnOp,
 )
+from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, is_contiguous, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.locations import named
@@ -350,7 +350,7 @@ _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
     scf.WhileOp: PythonBody.while_loop,
     GemmOp: PythonBody.gemm,
     DebugPrintOp: PythonBody.debug_print,
-    CollectiveOp: PythonBody.collective,
+    **dict.fromkeys(NETWORK_OPS, PythonBody.collective),
     PrefetchOp: PythonBody.nothing,
     BlockGemmOp: PythonBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, PythonBody.lapack),

@@ -299,7 +299,12 @@ class Binding:
         def stop() -> None:
             block[CallBlock.STATUS // WORD] = INTERRUPTED
 
-        run_interruptibly(run, stop)
+        try:
+            run_interruptibly(run, stop)
+        except BaseException:
+            if self.program.processes > 1 and (engine := connected()) is not None:
+                engine.settle()
+            raise
 
 
 def _check(block: Words) -> None:
@@ -313,8 +318,11 @@ def report_check(message: int, value: int) -> None:
     """Raise the `OutOfBoundsError` of a failed check, whose text lies at the address `message`."""
     text = ctypes.string_at(message).decode()
     engine = connected()
-    if engine is not None and (why := engine.failure()) is not None:
-        raise DistributedError(why)
+    if engine is not None:
+        why = engine.failure()
+        engine.settle()
+        if why is not None:
+            raise DistributedError(why)
     raise OutOfBoundsError(f"{text}, got {value}")
 
 

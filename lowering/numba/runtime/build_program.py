@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS, CallOp
 from xdsl_rlx.dialects.lir.control_flow import program_ops
 from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
 from xdsl_rlx.dialects.lir.program import NamedBufferOp, memref_of
@@ -83,7 +84,7 @@ class _Builder:
         kinds = {op: {type(x) for x in ops_within(op)} for op in module.ops}
         kernels = [op for op in kinds if isinstance(op, lir.KernelOp)]
         self.polling = {x.sym_name.data for x in kernels if lir.PollOp in kinds[x]}
-        self.collective = {x.sym_name.data for x in kernels if lir.CollectiveOp in kinds[x]}
+        self.collective = {x.sym_name.data for x in kernels if not kinds[x].isdisjoint(NETWORK_OPS)}
         inputs = [op for op in self.ops if isinstance(op, lir.InputOp)]
         params = [op for op in self.ops if isinstance(op, lir.ParamOp)]
         outputs = sorted((op for op in self.ops if isinstance(op, lir.OutputOp)), key=lambda op: op.number.value.data)
@@ -220,7 +221,7 @@ class _Builder:
 
 def _processes(module: ModuleOp) -> int:
     """The processes of a module's collective ops; PassFailedException if they differ."""
-    counts = {op.processes.value.data for op in module.walk() if isinstance(op, lir.CollectiveOp)}
+    counts = {op.processes.value.data for op in module.walk() if isinstance(op, CallOp)}
     if len(counts) > 1:
         raise PassFailedException(f"expected collective ops of one number of processes, got {sorted(counts)}")
     return next(iter(counts), 1)

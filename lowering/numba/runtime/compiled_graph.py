@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx.lowering.numba.driver.collectives import engine_for
+from xdsl_rlx.lowering.numba.driver.layout import KEY_DIGITS, PlanTable
 from xdsl_rlx.lowering.numba.driver.manifest import Program, TensorSpec
 from xdsl_rlx.lowering.numba.driver.process import RunPlan, thread_count
 from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
@@ -77,6 +78,8 @@ class CompiledGraph:
         if program.processes > 1:
             engine_for(program.processes, program.name).agree(key or "", f"graph {program.name!r}")
         self._binding = Binding(program, code, thread_count(threads), Weights() if weights is None else weights)
+        if program.processes > 1 and key:
+            self._binding.plan.set(PlanTable.KEY, int(key[:KEY_DIGITS], 16))
         # held here and not by the tables: the tables' owner must not be kept alive by a callable that it points to
         self._slow_call = self._binding.call
         self._call = fast_call(self._binding.plan, self._slow_call)

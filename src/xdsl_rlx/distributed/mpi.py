@@ -16,14 +16,16 @@ from xdsl.dialects.builtin import f32, f64, i32, i64
 
 from xdsl_rlx.dialects.lir.collectives import Collective
 from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, ELEMENTS, Engine
-from xdsl_rlx.lowering.numba.driver.communicate import STOPPED, TIMED_OUT
-from xdsl_rlx.lowering.numba.driver.layout import WORD, EngineTable
+from xdsl_rlx.lowering.numba.driver.communicate import DIFFERENT, STOPPED, TIMED_OUT
+from xdsl_rlx.lowering.numba.driver.layout import MOST_REQUESTS, WORD, EngineTable
 from xdsl_rlx.lowering.numba.driver.process import address, driver, words
 from xdsl_rlx.lowering.run_errors import DistributedError
 
 
 class MpiEngine(Engine):
     """All processes of `MPI_COMM_WORLD`, on a communicator of this package's own."""
+
+    starts = True
 
     def __init__(self, timeout: float) -> None:
         try:
@@ -60,6 +62,8 @@ class MpiEngine(Engine):
             return (
                 f"{here} waited {self.timeout:g} s for the others in a collective: one has ended, hangs, or is behind"
             )
+        if code == DIFFERENT:
+            return f"{here} runs another program than others at the same time: all call the same ones in the same order"
         if code == STOPPED:
             return f"{here} was interrupted in a collective"
         return f"{here}: a collective failed: {self._mpi.Get_error_string(code)}"
@@ -88,6 +92,7 @@ class MpiEngine(Engine):
             table.TIMEOUT_NS: int(self.timeout * 1e9),
             table.CLOCK: function(process, "clock_gettime"),
             table.YIELD: function(process, "sched_yield"),
+            table.IN_PLACE: int(mpi.IN_PLACE),
         }
         for number, element in enumerate(ELEMENTS):
             fields[table.TYPES + WORD * number] = self._handle(types[element])
@@ -100,6 +105,16 @@ class MpiEngine(Engine):
     def _handle(self, of: Any) -> int:
         """A handle as a word: MPICH's are 32-bit integers, perhaps negative, Open MPI's addresses."""
         return ctypes.c_int64(self._mpi._handleof(of)).value
+
+    def settle(self) -> None:
+        wait = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(driver().starting[1])
+        first = EngineTable.STARTED // WORD
+        status = words([0, 0])
+        for number in range(-1, MOST_REQUESTS):
+            # 0 is that of no collective: what is left is the comparison of programs
+            request = words([number + 1])
+            if (number < 0 or self._words[first + number]) and self.failure() is None:
+                wait(self.table, address(request), address(status))
 
     def _leave(self) -> None:
         if self.failure() is not None:

@@ -689,3 +689,19 @@ lir.kernel @k(%x: memref<3xi8>, %c: memref<1xi8>, %lo: index, %hi: index) {
   lir.collective sum %x to %x by %c root 0 over 2 : memref<3xi8>, memref<3xi8>, memref<1xi8>
   lir.return
 }
+
+// -----
+
+// CHECK: a gather cannot be in place: expected a source that is not the target
+lir.kernel @k(%x: memref<3xf32>, %c: memref<1xi8>, %lo: index, %hi: index) {
+  lir.collective gather %x to %x by %c root 0 over 1 : memref<3xf32>, memref<3xf32>, memref<1xi8>
+  lir.return
+}
+
+// -----
+
+// CHECK: a sum over 2 processes cannot be from memref<3xf32> to memref<4xf32>
+lir.kernel @k(%x: memref<3xf32>, %y: memref<4xf32>, %r: memref<1xi64>, %c: memref<1xi8>, %lo: index, %hi: index) {
+  lir.collective_start sum %x to %y as %r by %c root 0 over 2 : memref<3xf32>, memref<4xf32>, memref<1xi8>
+  lir.return
+}

@@ -135,3 +135,22 @@ lir.kernel @reduce(%x: memref<3x2xf32>, %y: memref<3x2xf32>, %network: memref<1x
   lir.collective sum %x to %y by %network root 0 over 2 : memref<3x2xf32>, memref<3x2xf32>, memref<1xi8>
   lir.return
 }
+
+// CHECK-LABEL: lir.kernel @overlapped(%x: memref<3x2xf32>, %y: memref<3x2xf32>, %request: memref<1xi64>, %network: memref<1xi8>, %lo: index, %hi: index) {
+// CHECK-NEXT: lir.collective max %x to %x by %network root 0 over 2 : memref<3x2xf32>, memref<3x2xf32>, memref<1xi8>
+// CHECK-NEXT: lir.collective_start sum %x to %y as %request by %network root 0 over 2 : memref<3x2xf32>, memref<3x2xf32>, memref<1xi8>
+// CHECK-NEXT: lir.collective_poll %request
+// CHECK-NEXT: lir.collective_wait %request for %y from %x : memref<3x2xf32>, memref<3x2xf32>
+// CHECK-NEXT: lir.collective_start sum %x to %x as %request by %network root 0 over 2 : memref<3x2xf32>, memref<3x2xf32>, memref<1xi8>
+// CHECK-NEXT: lir.collective_wait %request for %x : memref<3x2xf32>
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @overlapped(%x: memref<3x2xf32>, %y: memref<3x2xf32>, %request: memref<1xi64>, %network: memref<1xi8>, %lo: index, %hi: index) {
+  lir.collective max %x to %x by %network root 0 over 2 : memref<3x2xf32>, memref<3x2xf32>, memref<1xi8>
+  lir.collective_start sum %x to %y as %request by %network root 0 over 2 : memref<3x2xf32>, memref<3x2xf32>, memref<1xi8>
+  lir.collective_poll %request
+  lir.collective_wait %request for %y from %x : memref<3x2xf32>, memref<3x2xf32>
+  lir.collective_start sum %x to %x as %request by %network root 0 over 2 : memref<3x2xf32>, memref<3x2xf32>, memref<1xi8>
+  lir.collective_wait %request for %x : memref<3x2xf32>
+  lir.return
+}

@@ -1,0 +1,202 @@
+"""Collectives that run beside other launches: with the same bits, and with engines that cannot start any."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mpi_jobs import run_job
+
+import xdsl_rlx as rlx
+from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, Engine, connect
+
+BUCKETS = """
+rng = np.random.default_rng(0)
+x, y = rng.standard_normal((64, 32)).astype("f4"), rng.standard_normal((64, 32)).astype("f4")
+weights = {f"w{n}": rng.standard_normal((32, 32)).astype("f4") / 6 for n in range(6)}
+weights |= {f"b{n}": np.ones(32, "f4") for n in range(6)}
+share = slice(rank * 64 // size, (rank + 1) * 64 // size)
+
+def loss(params, x, y):
+    for n in range(6):
+        x = np.tanh(x @ params[f"w{n}"] + params[f"b{n}"])
+    return ((x - y) ** 2).mean()
+
+def step(params, x, y, reduce):
+    value, grads = rlx.value_and_grad(loss)(params, x, y)
+    if reduce:
+        value, grads = all_reduce((value, grads))
+    return value, rlx.tree.map(lambda p, g: p - 0.05 * g, params, grads)
+
+def trained(step, x, y):
+    params = {k: v.copy() for k, v in weights.items()}
+    for _ in range(5):
+        value, params = step(params, x, y)
+    return value, params
+
+one = trained(rlx.compile(lambda p, x, y: step(p, x, y, False)), x, y)
+for bytes in (100, 5000, 10000, 1 << 22):
+    found = []
+    for more in ("overlap = false", "", "poll_collectives = false", "collectives_in_flight = 1",
+                 "collectives_in_flight = 40"):
+        costs = f"bucket_bytes = {bytes}\\n{more}"
+        reduced = with_costs(costs, lambda p, x, y: step(p, x, y, True), donate=0)
+        found.append(trained(reduced, x[share], y[share]))
+    for value, params in found:
+        assert value == found[0][0]
+        assert abs(value - one[0]) <= 1e-5 * abs(one[0]), (value, one[0])
+        for name, p in params.items():
+            assert p.tobytes() == found[0][1][name].tobytes(), (bytes, name)
+            assert np.allclose(p, one[1][name], rtol=1e-4, atol=1e-6)
+print("fine", rank)
+"""
+
+PROGRAM = """
+lir.program @f attributes {arena_bytes = 128 : i64, alignment = 64 : i64} {
+  %x = lir.input "x" : memref<100000xf32>
+  %n = lir.input "n" : memref<1xi64>
+  %total = lir.output 0 : memref<100000xf32>
+  %y = lir.output 1 : memref<8xf32>
+  %request = lir.slot at 0 : memref<1xi64>
+  %console = lir.slot at 64 : memref<1xi8>
+  lir.launch @start over 1 by 1 reads(%x : memref<100000xf32>)
+    writes(%total, %request, %console : memref<100000xf32>, memref<1xi64>, memref<1xi8>)
+  lir.launch @store over 1 by 1 reads(%n : memref<1xi64>) writes(%y : memref<8xf32>)
+  lir.launch @wait over 1 by 1 reads(%request : memref<1xi64>) writes(%total : memref<100000xf32>)
+}
+lir.kernel @start(%x: memref<100000xf32>, %t: memref<100000xf32>, %r: memref<1xi64>, %c: memref<1xi8>,
+    %lo: index, %hi: index) {
+  lir.collective_start sum %x to %t as %r by %c root 0 over 2
+    : memref<100000xf32>, memref<100000xf32>, memref<1xi8>
+  lir.return
+}
+lir.kernel @wait(%r: memref<1xi64>, %t: memref<100000xf32>, %lo: index, %hi: index) {
+  lir.collective_wait %r for %t : memref<100000xf32>
+  lir.return
+}
+lir.kernel @store(%n: memref<1xi64>, %y: memref<8xf32>, %lo: index, %hi: index) {
+  %n0 = memref.load %n[%lo] : memref<1xi64>
+  %i = arith.index_cast %n0 : i64 to index
+  %one = arith.constant 1.0 : f32
+  memref.store %one, %y[%i] : memref<8xf32>
+  lir.return
+}
+"""
+
+FAILED_CHECK = """
+# a check fails while a reduction is on its way: that is over before the error is seen, and the next one works
+program = rlx.compile(rlx.parse(PROGRAM))
+x = np.arange(100000, dtype=np.float32)
+for n in (7, 8, 7, 8):
+    try:
+        total, _ = program(x * (rank + 1), np.int64([n]))
+        assert n == 7 and np.array_equal(total, 3 * x)
+    except rlx.OutOfBoundsError:
+        assert n == 8
+    assert all_reduce(np.float32([1 + rank]), "sum") == [3]
+print("fine", rank)
+"""
+
+INTERRUPTED = """
+# Ctrl-C while the others do not come: the wait ends, and no other collective begins
+def late(x):
+    return all_reduce(x * 2.0, "sum"), np.sin(x)
+
+late = with_costs("", late)
+x = np.arange(100000, dtype=np.float32)
+late(x)
+if rank == 0:
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        late(x)
+        raise SystemExit("no interrupt")
+    except KeyboardInterrupt:
+        pass
+    try:
+        late(x)
+        raise SystemExit("no error")
+    except rlx.distributed.DistributedError as error:
+        assert "was interrupted in a collective" in str(error), error
+    print("fine", flush=True)
+    os._exit(0)
+time.sleep(3)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_buckets_that_overlap_give_the_bits_of_those_that_do_not(processes: int, tmp_path: Path) -> None:
+    done = run_job(BUCKETS, tmp_path, processes)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("fine") == processes
+
+
+def test_a_reduction_is_over_when_a_check_has_failed(tmp_path: Path) -> None:
+    done = run_job(f"PROGRAM = {PROGRAM!r}\n{FAILED_CHECK}", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("fine") == 2
+
+
+def test_an_interrupt_ends_a_wait(tmp_path: Path) -> None:
+    done = run_job(INTERRUPTED, tmp_path)
+    assert "fine" in done.stdout, done.stderr
+
+
+class _Twice(Engine):
+    """A process that is alone, and takes another one for its twin: sums are doubled. Its collectives block."""
+
+    rank, size, table = 0, 2, 0
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, int]] = []
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)
+        self._function = prototype(self._collective)
+
+    def function(self) -> int:
+        return ctypes.cast(self._function, ctypes.c_void_p).value or 0
+
+    def agree(self, key: str, what: str) -> None:
+        pass
+
+    def failure(self) -> str | None:
+        return None
+
+    def _collective(
+        self, engine: int, source: int, target: int, count: int, element: int, call: int, root: int, status: int
+    ) -> int:
+        self.calls.append((COLLECTIVES[call], count))
+        read, written = ((ctypes.c_float * count).from_address(x) for x in (source, target))
+        np.multiply(np.frombuffer(read, np.float32), 2, out=np.frombuffer(written, np.float32))
+        return 0
+
+
+def test_an_engine_that_blocks_does_all_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = tmp_path / "costs.toml"
+    costs.write_text("bucket_bytes = 68")
+    monkeypatch.setenv("XDSL_RLX_COSTS", str(costs))
+
+    def step(w: np.ndarray, v: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        value, grads = rlx.value_and_grad(lambda w, v: (np.tanh(x @ w) @ v).sum(), (0, 1))(w, v)
+        return rlx.distributed.all_reduce((value, grads))
+
+    engine = _Twice()
+    connect(engine)
+    try:
+        text = str(rlx.lower(rlx.trace(step, *(arrays := _arrays()))))
+        assert text.count("lir.collective_start sum") == 2 and "lir.collective_wait" in text
+        # a mean over two processes of which both have the same
+        value, (w, v) = rlx.compile(step)(*arrays)
+    finally:
+        connect(None)
+    alone, (w_alone, v_alone) = rlx.compile(step)(*arrays)
+    assert engine.calls == [("sum", 17), ("sum", 128)]
+    np.testing.assert_allclose(value, alone, rtol=1e-6)
+    np.testing.assert_allclose(w, w_alone, rtol=1e-6)
+    np.testing.assert_allclose(v, v_alone, rtol=1e-6)
+
+
+def _arrays() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    w, v, x = (rng.standard_normal(shape, dtype=np.float32) for shape in ((8, 16), (16,), (4, 8)))
+    return w, v, x

@@ -1,0 +1,51 @@
+"""Jobs of several processes under the `mpiexec` of an environment, with programs given as text."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from distributed_texts import BEGIN
+
+
+def run_job(
+    text: str,
+    folder: Path,
+    processes: int = 2,
+    timeout: float = 20,
+    arguments: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    python: str = sys.executable,
+) -> subprocess.CompletedProcess[str]:
+    """
+    Run a program in several processes and return what they print; their working directory is the folder.
+
+    A launcher ends a job that hangs, after a minute. `python` is that of the environment whose MPI is used.
+    """
+    script = folder / "program.py"
+    script.write_text(BEGIN.format(engine="mpi", timeout=timeout) + text)
+    # Open MPI: no root, no more processes than cores, and pinned ones, by default
+    options = ["--oversubscribe", "--bind-to", "none"] if is_open_mpi(python) else []
+    command = [Path(python).parent / "mpiexec", *options, "-n", str(processes), python, script, *arguments]
+    variables = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path) if python == sys.executable else _sources(),
+        "XDSL_RLX_NUM_THREADS": "1",
+        "MPIEXEC_TIMEOUT": "60",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        **(environment or {}),
+    }
+    return subprocess.run(command, capture_output=True, text=True, env=variables, check=False, cwd=folder, timeout=90)
+
+
+def is_open_mpi(python: str) -> bool:
+    """Whether the MPI of an environment is Open MPI."""
+    return (Path(python).parent / "ompi_info").exists()
+
+
+def _sources() -> str:
+    return str(Path(__file__).resolve().parent.parent / "src")
