@@ -16,7 +16,7 @@ SMOKE := dialects/hir/ops dialects/hir/invalid dialects/mir/custom dialects/mir/
   lowering/lir_merge_lengths lowering/numba lowering/rlx_to_lir lowering/scan frontends/convert_stablehlo_to_mir \
   frontends/convert_stablehlo_to_mir_missing frontends/target_stablehlo
 
-.PHONY: demo test lint bench fuzz mutations peers emulated browser docs notebooks site clean
+.PHONY: demo test lint bench fuzz faults mutations peers emulated browser docs notebooks site clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -45,6 +45,9 @@ bench: $(STAMP)bench
 fuzz: $(STAMP)test
 	EVERY_SAMPLE=1 XDSL_RLX_CHECK=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(SWEEPS) --fuzz-cases 3000
 	$(BIN)/lit --workers 2 tests/filecheck
+
+faults: $(STAMP)test
+	$(BIN)/python -m pytest -s tests/distributed/test_faults.py --fault-turns 20
 
 mutations: $(STAMP)test
 	$(BIN)/python tests/mutations/run.py

@@ -1,0 +1,139 @@
+"""Faults of one process of two: the job ends with an error within ten seconds, and no file that was written is damaged.
+
+`--fault-turns` says how often each is tried, and `--mpi-python` by the Python of which environment, with its MPI.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mpi_jobs import run_job
+
+import xdsl_rlx as rlx
+
+MOST_SECONDS = 10
+TIMEOUT = 2
+
+STEPS = """
+import random, threading
+
+def loss(params, x):
+    for n in range(4):
+        x = np.tanh(x @ params[f"w{n}"])
+    return (x ** 2).mean()
+
+def step(params, x):
+    value, grads = rlx.value_and_grad(loss)(params, x)
+    value, grads = all_reduce((value, grads))
+    return value, rlx.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+
+def begin():
+    pathlib.Path("began").write_text(str(time.time()))
+
+def later(function, *arguments):
+    # at any time, also in the middle of a step
+    def run():
+        begin()
+        function(*arguments)
+    threading.Timer(random.uniform(0, 0.1), run).start()
+
+step = with_costs("bucket_bytes = 9000", step)
+params = {f"w{n}": np.full((48, 48), 0.1, np.float32) for n in range(4)}
+x = np.ones((16, 48), np.float32)
+"""
+
+LOOP = """
+for n in range(1_000_000):
+    value, params = step(params, x)
+    if n % 8 == 0:
+        rlx.save("state.safetensors", {**params, "sum": sum(p.astype(np.float64).sum() for p in params.values())})
+    if n == 16 and rank == 1:
+        FAULT
+"""
+
+OTHER_VERSION = """
+import importlib.metadata
+version = importlib.metadata.version
+if rank == 1:
+    importlib.metadata.version = lambda name: "0" if name == "numba" else version(name)
+"""
+
+ORDER = """
+# both are compiled, and agreed on, before one of them is called instead of the other
+a, b = (rlx.compile(lambda x, op=op: all_reduce(x, op)) for op in ("sum", "max"))
+x = np.ones(4, np.float32)
+a(x), b(x)
+pathlib.Path("began").write_text(str(time.time()))
+for f in (a, b) if rank == 0 else (b, a):
+    f(x)
+"""
+
+KEYS = "differs between processes (this one is "
+WAITED = "DistributedError: process 0 of 2 waited 2 s for the others"
+BEGIN = "if rank == 1: begin()\n"
+FAULTS = {
+    "another shape": (STEPS + BEGIN + "step(params, np.ones((16 + rank, 48), np.float32))", KEYS),
+    "another program": (STEPS + BEGIN + "if rank == 1: loss = lambda p, x: (x @ p['w0']).sum()\n" + LOOP, KEYS),
+    "another op": (STEPS + BEGIN + "all_reduce(np.ones(3), ['sum', 'max'][rank])", KEYS),
+    "another version": (OTHER_VERSION + STEPS + BEGIN + LOOP, KEYS),
+    "another order": (ORDER, "runs another program than others at the same time"),
+    "raises": (STEPS + LOOP.replace("FAULT", "begin(); raise ValueError('the fault')"), "ValueError: the fault"),
+    "hangs": (STEPS + LOOP.replace("FAULT", "begin(); time.sleep(100)"), WAITED),
+    "ends": (STEPS + LOOP.replace("FAULT", "begin(); os._exit(3)"), ""),
+    "is killed": (STEPS + LOOP.replace("FAULT", "later(os.kill, os.getpid(), signal.SIGKILL)"), ""),
+    "is stopped": (STEPS + LOOP.replace("FAULT", "later(os.kill, os.getpid(), signal.SIGSTOP)"), WAITED),
+}
+"""Programs of which one process is at fault, and the error of the other; none where the launcher ends it first."""
+
+
+@pytest.fixture
+def turns(request: pytest.FixtureRequest) -> int:
+    return request.config.getoption("--fault-turns")
+
+
+@pytest.fixture
+def python(request: pytest.FixtureRequest) -> str:
+    return request.config.getoption("--mpi-python") or sys.executable
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_ends_all_processes(fault: str, turns: int, python: str, tmp_path: Path) -> None:
+    text, message = FAULTS[fault]
+    seconds: list[float] = []
+    for turn in range(turns):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        done = run_job(text, folder, timeout=TIMEOUT, python=python)
+        seconds.append(time.time() - float((folder / "began").read_text()))
+        assert done.returncode != 0 and message in done.stderr, (turn, done.returncode, done.stderr)
+        assert seconds[-1] <= MOST_SECONDS, (turn, seconds)
+        _check_file(folder / "state.safetensors")
+        assert not _running(folder), (turn, _running(folder))
+    print(f"{fault}: {len(seconds)}/{turns}, at most {max(seconds):.1f} s")
+
+
+def _check_file(path: Path) -> None:
+    """What was saved last is whole, wherever the fault was."""
+    if path.exists():
+        saved = rlx.load(path)
+        total = sum(x.astype(np.float64).sum() for name, x in saved.items() if name != "sum")
+        assert total == saved["sum"]
+
+
+def _running(folder: Path) -> list[str]:
+    """The processes that still run a program of a folder."""
+    found: list[str] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            try:
+                command = (entry / "cmdline").read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+            if str(folder / "program.py") in command:
+                found.append(entry.name)
+    return found
