@@ -54,8 +54,9 @@ class CollectiveKernels:
         self._made: dict[str, KernelOp] = {}
         for kernel in module.ops:
             if isinstance(kernel, KernelOp):
-                op, *others = kernel.body.block.ops
-                if isinstance(op, CollectiveOp) and len(others) == 1:
+                # not a list of all ops: most kernels are large, and none of this kind
+                op = kernel.body.block.first_op
+                if isinstance(op, CollectiveOp) and op.next_op is kernel.body.block.last_op:
                     self._ops[kernel.sym_name.data] = op
 
     def __len__(self) -> int:
