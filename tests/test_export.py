@@ -54,6 +54,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "branch": (lambda x: rlx.cond(x.sum() > 0, np.sin, np.cos, x), (normal(40),)),
     "LAPACK": (lambda a, b: np.linalg.solve(a, b) + np.linalg.cholesky(a), (spd(90), normal(90, 90, dtype="f8"))),
     "complex": (lambda x: np.fft.fft(x) * 2j, (normal(60, dtype="f8") + 1j,)),
+    "transforms": (
+        lambda x, z: (np.fft.irfft(np.fft.rfft(x), n=75) * 2, np.fft.ifft(z), np.fft.rfft(z.real)),
+        (normal(19, 75), normal(3, 1009, dtype="f8") + 1j),
+    ),
     "bf16": (lambda x: x @ x, (normal(33, 33).astype(ml_dtypes.bfloat16),)),
     "integers": (lambda x, y: (np.sort(x), x % 7, y & 12), (rng.integers(-99, 99, 200), np.uint8([1, 5, 13]))),
     "booleans": (lambda x: ((x > 0), (x > 0).any()), (normal(17),)),

@@ -16,6 +16,7 @@ from xdsl_rlx.dialects.lir.collectives import (
 )
 from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp
 from xdsl_rlx.dialects.lir.debug import DebugPrintOp
+from xdsl_rlx.dialects.lir.fourier import FftOp, FourierAttr
 from xdsl_rlx.dialects.lir.kernel import CheckOp, KernelOp, PollOp, ReturnOp
 from xdsl_rlx.dialects.lir.lapack import (
     LAPACK_OPS,
@@ -90,6 +91,7 @@ Lir = Dialect(
         GemmOp,
         BlockGemmOp,
         *LAPACK_OPS,
+        FftOp,
         FmodOp,
         DigammaOp,
         ErfcOp,
@@ -109,7 +111,7 @@ Lir = Dialect(
         PackI8Op,
         DotI8Op,
     ],
-    [CollectiveAttr],
+    [CollectiveAttr, FourierAttr],
 )
 
 LIBRARY_OPS = (GemmOp, BlockGemmOp, *LAPACK_OPS)
@@ -129,6 +131,7 @@ __all__ = [
     "ErfInvOp",
     "ErfcOp",
     "ErfcxOp",
+    "FftOp",
     "FmodOp",
     "GaussianOp",
     "GeluOp",

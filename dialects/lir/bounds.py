@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
 from xdsl_rlx.dialects.lir.collectives import CollectiveOp, CollectivePollOp, CollectiveStartOp, CollectiveWaitOp
 from xdsl_rlx.dialects.lir.debug import DebugPrintOp
+from xdsl_rlx.dialects.lir.fourier import FftOp
 from xdsl_rlx.dialects.lir.lapack import LAPACK_OPS, LapackOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, is_contiguous, verify_buffer_type
 from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
@@ -115,6 +116,7 @@ _REACHES: dict[type[Operation], Callable[[Any], list[Reach]]] = {
     PrefetchOp: lambda op: _elements(op.buffer, op.indices),
     GemmOp: _gemm,
     BlockGemmOp: _block_gemm,
+    FftOp: lambda op: [Reach(buffer, 0, op.piece) for buffer in op.workspace],
     **dict.fromkeys(LAPACK_OPS, _lapack),
 }
 _WRITTEN: dict[type[Operation], Callable[[Any], tuple[SSAValue, ...]]] = {
@@ -126,6 +128,7 @@ _WRITTEN: dict[type[Operation], Callable[[Any], tuple[SSAValue, ...]]] = {
     CollectivePollOp: lambda op: (op.request,),
     GemmOp: lambda op: (op.c,),
     BlockGemmOp: lambda op: (op.c,),
+    FftOp: lambda op: (op.result, *op.workspace),
     **dict.fromkeys(LAPACK_OPS, _written_by_lapack),
 }
 

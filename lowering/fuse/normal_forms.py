@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IntegerType, TensorType, bf16, f32, f64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
+from xdsl_rlx.dialects.lir.fourier import is_smooth
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp
 from xdsl_rlx.dialects.mir.branch import WhileOp
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvOp, Windows
@@ -44,14 +45,12 @@ from xdsl_rlx.lowering.fuse.transposed_matrices import is_transposed, turned
 from xdsl_rlx.lowering.target import NormalizeCosts
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.conv import planar, plane
+from xdsl_rlx.transforms.rules.dft import needs_convolution
 from xdsl_rlx.transforms.rules.wide import is_half, rounded, widened
 
 DequantizedProduct: TypeAlias = (
     DequantMatmulOp | DequantMatmulBackwardInputOp | DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp
 )
-
-RADICES = (4, 2, 3, 5, 7, 11, 13)
-"""Factors that the loops of a Fourier transform take at a time: a length with others is decomposed."""
 
 NORMALIZE.add(WhileOp, counted)
 
@@ -298,22 +297,14 @@ for _op in get_args(DequantizedProduct):
     NORMALIZE.add(_op, _in_blocks)
 
 
-def is_smooth(n: int) -> bool:
-    """Whether `n` is a product of `RADICES`."""
-    for radix in RADICES:
-        while n % radix == 0:
-            n //= radix
-    return n == 1
-
-
 def _if_rough(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] | None:
-    """The definition of a transform whose length has other factors."""
+    """The definition of a transform that is best done as products: its length has small factors without stages."""
     assert isinstance(op, FftOp | RfftOp | IrfftOp)
     if isinstance(op, RfftOp):
         points = shape_of(op.operand)[-1]
     else:
         points = op.points if isinstance(op, FftOp) else op.points.value.data
-    return None if is_smooth(points) else DECOMPOSE.lookup(op)(op, b)
+    return None if is_smooth(points) or needs_convolution(points) else DECOMPOSE.lookup(op)(op, b)
 
 
 for _op in (FftOp, RfftOp, IrfftOp):

@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
 from xdsl_rlx.lowering.nest import Array, Iteration, Nested, nest, rolled
-from xdsl_rlx.lowering.nest.kernel_builder import Kernel
+from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.target import ConvCosts
 from xdsl_rlx.transforms.rules.rule_table import RuleTable
 
@@ -152,19 +152,30 @@ class Work:
         """
 
         def launch(function: Callable[..., None]) -> None:
-            if not extent:
-                return
             body = function if isinstance(function, Nested) else nest(function)
-            arguments = (*reads, *writes)
-            chunk = self._chunk(extent, work)
-            kernel = Kernel([a.type for a in arguments], [a.name for a in arguments], extent, len(reads))
-            entry, buffers = kernel.entry, kernel.block.args[:-2]
-            piece = entry.quotient(kernel.bounds[0], chunk)
-
-            entry.each(kernel.bounds, "i", lambda inside, index: body.emit(inside, index, piece, buffers))
-            self.launches.append(Launch(kernel.finish(), extent, chunk, tuple(reads), tuple(writes)))
+            self.launch(extent, work, reads, writes, body.emit)
 
         return launch
+
+    def launch(
+        self,
+        extent: int,
+        work: int,
+        reads: Sequence[Argument],
+        writes: Sequence[Argument],
+        emit: Callable[[Nest, SSAValue, SSAValue, Sequence[SSAValue]], None],
+    ) -> None:
+        """As `over`, where `emit(nest, index, piece, buffers)` inserts the ops of one iteration."""
+        if not extent:
+            return
+        arguments = (*reads, *writes)
+        chunk = self._chunk(extent, work)
+        kernel = Kernel([a.type for a in arguments], [a.name for a in arguments], extent, len(reads))
+        entry, buffers = kernel.entry, kernel.block.args[:-2]
+        piece = entry.quotient(kernel.bounds[0], chunk)
+
+        entry.each(kernel.bounds, "i", lambda inside, index: emit(inside, index, piece, buffers))
+        self.launches.append(Launch(kernel.finish(), extent, chunk, tuple(reads), tuple(writes)))
 
 
 def _seen(buffer: Buffer, shape: Sequence[int] | None, name: str | None) -> Argument:

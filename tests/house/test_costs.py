@@ -29,7 +29,6 @@ FACTS = {
     "lowering/cache.py": {"_LOCK_SECONDS", "_OLD_SECONDS", "_PART", "_DEFAULT_LIMIT"},  # files on disk
     "lowering/progress.py": {"PATIENCE", "PAUSE"},  # what a user waits for
     "lowering/fuse/bit_sets.py": {"WIDTH"},  # a representation
-    "lowering/fuse/normal_forms.py": {"RADICES"},  # factors that a kernel is written for
     "lowering/groups/group.py": {"ROW", "UNIT", "BATCH", "LANE"},  # names of indices
     # loops that LLVM's vectoriser takes, which the emitter asks about, too
     "lowering/lir_mark_unrolled.py": {"SHORT", "ROW_OF_VECTOR", "DIVIDED"},

@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
+from xdsl_rlx.lowering.kernel_pass import kernels_of
+from xdsl_rlx.lowering.library.functions import functions, library_kernel
+from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm, emit_llvm_parts, library_calls
+from xdsl_rlx.lowering.numba.runtime import library
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.target import COMMON
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
@@ -28,24 +33,36 @@ def test_both_readings_agree_on_complex_buffers_and_transforms(run: SimpleNamesp
     np.testing.assert_allclose(transformed, np.fft.fft(numbers * (np.arange(12) + 1j)), rtol=1e-4)
 
 
-@pytest.mark.parametrize(("n", "shared"), [(256, {4: 1}), (400, {4: 1, 5: 1}), (64 * 27, {4: 1, 3: 1})])
-def test_stages_of_one_radix_are_one_function(n: int, shared: dict[int, int]) -> None:
-    """The last stage, which has no factors, is another one; so are the loops that read and write frames."""
-    g = rlx.Graph("step")
-    g.set_outputs([g.fft(g.input("z", (16, n), "c64"))])
-    assert _functions(g) == sum(shared.values()) + 3
-
-
-def test_transforms_of_all_lengths_and_directions_share_their_stages() -> None:
+def test_transforms_of_all_lengths_and_directions_call_the_same_stages() -> None:
+    """The last stage, which has no factors, is another function; so are those that read and write frames."""
     g = rlx.Graph("step")
     g.set_outputs([g.fft(g.input("z", (16, 256), "c64")), g.fft(g.input("x", (24, 1024), "c64"), inverse=True)])
-    stages, ends = 2, 4
-    assert _functions(g) == stages + ends
+    calls = [name for text in emit_llvm_parts(kernels_of(lower_to_lir(g.module, 1))) for name in library_calls(text)]
+    assert {name for name in calls if "stage" in name} == {"fourier_stage_4_x8_f32", "fourier_stage_4_last_x8_f32"}
 
 
-def _functions(graph: rlx.Graph) -> int:
-    """The number of loops that are functions of their own."""
-    return len(re.findall(r"^define void @part_", emit_llvm(lower_to_lir(graph.module, 1)), re.MULTILINE))
+def test_a_module_that_is_printed_has_the_functions_of_the_library_in_it() -> None:
+    g = rlx.Graph("step")
+    g.set_outputs([g.fft(g.input("z", (16, 48), "c128"))])
+    text = emit_llvm(lower_to_lir(g.module, 1))
+    called, defined = (set(re.findall(rf"{word} void @rlx.library.(\w+)", text)) for word in ("call", "internal"))
+    assert called == defined >= {"fourier_stage_3_last_x8_f64"}
+
+
+def test_functions_of_the_library_are_sound() -> None:
+    names = [name for name in functions() if name.endswith("f32") and re.search(r"_(1|3|8)_|stage_(4|3)_", name)]
+    for name in names:
+        ModuleOp([library_kernel(name, COMMON).clone()]).verify()
+
+
+def test_programs_share_the_machine_code_of_the_library() -> None:
+    def twice(z: Any) -> Any:
+        return np.fft.fft(z) * 2.0
+
+    z = np.random.default_rng(0).standard_normal((8, 16)) + 1j
+    np.testing.assert_array_equal(rlx.compile(np.fft.fft)(z) * 2.0, rlx.compile(twice)(z))
+    symbols = ["rlx.library.fourier_stage_4_x8_f64"]
+    assert library.addresses_of(symbols) == library.addresses_of(symbols)
 
 
 @pytest.mark.parametrize("frames", [1, 3, 8, 9])

@@ -150,15 +150,32 @@ def _bluestein(b: MirBuilder, x: Value, sign: int, factor: float, keep: int) -> 
     import numpy as np
 
     frames, _, n = x.shape
-    chirp = _roots(sign, np.arange(n) ** 2, 2 * n)
-    length = _fast_length(2 * n - 1)
-    kernel = np.zeros(length, np.complex128)
-    kernel[:n] = kernel[-np.arange(n)] = chirp.conj()
-    spectrum = np.fft.fft(kernel) / length
+    length = fast_length(2 * n - 1)
+    chirp, spectrum = np.split(chirp_and_spectrum(n, length, sign), [n])
     padded = b.concat([_times(b, x, chirp), b.full((frames, 2, length - n), 0, x.dtype)], 2)
     product = _times(b, _whole(b, padded, False), spectrum)
     back = b.narrow(_whole(b, product, True), 2, 0, keep)
     return _times(b, back, factor * chirp[:keep])
+
+
+def chirp_and_spectrum(n: int, length: int, sign: int = -1) -> Numbers:
+    """
+    Return `e^(sign pi i j^2/n)` for `j < n`, and the transform, over `length`, of what Bluestein's algorithm convolves.
+    """
+    import numpy as np
+
+    chirp = _roots(sign, np.arange(n) ** 2, 2 * n)
+    kernel = np.zeros(length, np.complex128)
+    kernel[:n] = kernel[-np.arange(n)] = chirp.conj()
+    return np.concatenate([chirp, np.fft.fft(kernel) / length])
+
+
+def needs_convolution(n: int) -> bool:
+    """Whether a transform is no products with small matrices."""
+    if n <= LARGEST:
+        return False
+    split = split_of(n)
+    return split is None or needs_convolution(split[1])
 
 
 def _whole(b: MirBuilder, x: Value, inverse: bool) -> Value:
@@ -167,7 +184,7 @@ def _whole(b: MirBuilder, x: Value, inverse: bool) -> Value:
     return b.reshape(b.fft(b.reshape(x, (frames, 2 * n)), inverse), x.shape)
 
 
-def _fast_length(least: int) -> int:
+def fast_length(least: int) -> int:
     """
     The length of at least so many points that a transform takes the least time for: points times factors to go by.
 

@@ -10,19 +10,20 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.lir import LIBRARY_OPS, CheckOp, DebugPrintOp, PollOp
+from xdsl_rlx.dialects.lir import LIBRARY_OPS, CheckOp, DebugPrintOp, FftOp, PollOp
 from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS
 from xdsl_rlx.dialects.lir.kernel import OUTLINE
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.numba.emit.scalar_types import llvm_type
+from xdsl_rlx.lowering.numba.machine.llvm import LIBRARY
 
 SMALL_BYTES = 1 << 12
 """Of a scratch buffer that is on the stack in any case, where LLVM may find that it fits in registers."""
 
-_OF_THE_KERNEL = (*NETWORK_OPS, CheckOp, DebugPrintOp, PollOp, *LIBRARY_OPS)
-"""Ops that need what only the kernel's function has: its status, or the libraries."""
+_OF_THE_KERNEL = (*NETWORK_OPS, CheckOp, DebugPrintOp, FftOp, PollOp, *LIBRARY_OPS)
+"""Ops that need what only the kernel's function has: its status, the libraries, or tables."""
 
 
 def is_apart(loop: scf.ForOp) -> bool:
@@ -105,6 +106,11 @@ PART = "part_"
 def name_of_part(text: str) -> str:
     """A name that equal functions share."""
     return f"{PART}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def library_symbol(function: str) -> str:
+    """How code calls a function of the library."""
+    return f"@{LIBRARY}{function}"
 
 
 def declaration(part: str) -> str:

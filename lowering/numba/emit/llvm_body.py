@@ -23,6 +23,7 @@ from xdsl_rlx.dialects.lir import (
     BlockGemmOp,
     CheckOp,
     DebugPrintOp,
+    FftOp,
     GemmOp,
     LapackOp,
     PollOp,
@@ -31,18 +32,20 @@ from xdsl_rlx.dialects.lir import (
 )
 from xdsl_rlx.dialects.lir.bounds import buffers_written_by, constant_index, trip_count
 from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS
+from xdsl_rlx.dialects.lir.fourier import FRAMES
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar import PackBf16Op, PackI8Op
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.functions import FUNCTIONS
+from xdsl_rlx.lowering.library.fourier_calls import Frames, fourier_calls
 from xdsl_rlx.lowering.numba.driver.collectives import ENGINE, ENGINE_CALL, ENGINE_START
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe
 from xdsl_rlx.lowering.numba.emit.engine_calls import engine_call
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
-from xdsl_rlx.lowering.numba.emit.llvm_apart import SMALL_BYTES, Given, is_apart, name_of_part
+from xdsl_rlx.lowering.numba.emit.llvm_apart import SMALL_BYTES, Given, is_apart, library_symbol, name_of_part
 from xdsl_rlx.lowering.numba.emit.llvm_calls import as_call, call_lanes, guard_flags
 from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Role, Vector, is_written_out
 from xdsl_rlx.lowering.numba.emit.llvm_lines import LlvmLines, folded_index
@@ -109,6 +112,10 @@ class LlvmBody(LlvmLines):
         """Other texts, with the names of the constants that hold them."""
         self.parts: dict[str, str] = {}
         """Functions that this one calls, by name."""
+        self.library: dict[str, int] = {}
+        """Functions of the library that it calls, and how many buffers these take."""
+        self.words: dict[str, list[int]] = {}
+        """Tables of 64-bit words, by the names of the constants that hold them."""
         self._buffers: dict[SSAValue, _Buffer] = {}
         self._lanes: dict[scf.ForOp, LaneLoop | None] = {}
         self._call_lanes: int | None = None
@@ -539,6 +546,45 @@ class LlvmBody(LlvmLines):
         self.written.update(buffers_written_by(op))
         llvm_lapack(op, self)
 
+    def fourier(self, op: Operation) -> None:
+        """Call the functions of the library one after the other."""
+        assert isinstance(op, FftOp)
+        self.written.update(buffers_written_by(op))
+        words = op.plan
+        plan = f"plan_{self._digest(repr(words))}"
+        self.words[plan] = words
+        for call in fourier_calls(op):
+            pointers = [self.line(f"getelementptr inbounds i64, ptr @{plan}, i64 {call.word}")]
+            for buffer in call.buffers:
+                pointers.append(
+                    self.matrix(buffer, [op.piece], ("0", "0")) if buffer in op.workspace else self.names[buffer]
+                )
+            pointers += [] if call.frames is None else self.frames(op, call.frames)
+            self.library[call.function] = len(pointers)
+            arguments = [*(f"ptr {x}" for x in pointers), "i64 0", f"i64 {call.iterations}"]
+            self.emit(f"call void {library_symbol(call.function)}({', '.join(arguments)})")
+
+    def frames(self, op: FftOp, frames: Frames) -> list[str]:
+        """The addresses of the frames of a block."""
+        base, element = self.names[frames.buffer], self.buffer(frames.buffer).element
+        places = list[str]()
+        for v in range(op.width):
+            if not op.is_several:
+                places.append(self.line(f"getelementptr {element}, ptr {base}, i64 {v * frames.numbers}"))
+                continue
+            last, first = op.frames.value.data - 1, self.line(f"mul i64 {self.names[op.block]}, {FRAMES}")
+            number = self.line(f"add i64 {first}, {v}")
+            inside = self.line(f"icmp ule i64 {number}, {last}")
+            number = self.line(f"select i1 {inside}, i64 {number}, i64 {last}")
+            place = self.line(f"mul i64 {number}, {frames.numbers}")
+            places.append(self.line(f"getelementptr {element}, ptr {base}, i64 {place}"))
+            if frames.spare is not None:
+                part, start = frames.spare_of(v, op)
+                spare = self.matrix(part, [op.piece], ("0", "0"))
+                other = self.line(f"getelementptr {element}, ptr {spare}, i64 {start}")
+                places[-1] = self.line(f"select i1 {inside}, ptr {places[-1]}, ptr {other}")
+        return places
+
     def call_library(self, function: str, pointers: Sequence[str]) -> None:
         """Call a function of the table of BLAS and LAPACK functions."""
         entry = self.line(f"getelementptr inbounds ptr, ptr %blas, i64 {BLAS_FUNCTIONS.index(function)}")
@@ -618,6 +664,7 @@ _EMITTERS: dict[type[Operation], Callable[[LlvmBody, Operation], None]] = {
     GemmOp: LlvmBody.gemm,
     BlockGemmOp: LlvmBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, LlvmBody.lapack),
+    FftOp: LlvmBody.fourier,
     CheckOp: LlvmBody.check,
     PollOp: LlvmBody.poll,
     DebugPrintOp: LlvmBody.debug_print,

@@ -15,15 +15,19 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.kernel_pass import launches_of
+from xdsl_rlx.lowering.library.functions import library_kernel
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, TOO_LONG, CallBlock
-from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration
+from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration, library_symbol
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
 from xdsl_rlx.lowering.numba.emit.llvm_calls import called_functions
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_types import double, llvm_type
+from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.numba.math import mathlib
+from xdsl_rlx.lowering.target import CostModel
 
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")
+_LIBRARY_CALL = re.compile(rf"call void {re.escape(library_symbol(''))}(\w+)\(")
 _TABLE_USE = re.compile(r"@table_(\w+)")
 _BLAS_SCALARS = {
     **{f"blas_{letter.lower()}": f"i8 {ord(letter)}" for letter in "LNRSTUV"},
@@ -43,19 +47,21 @@ _LOOPS = "\n".join(f"!{number} = distinct !{{!{number}, {text}}}" for number, te
 
 def emit_llvm(source: ModuleOp | Iterable[KernelOp]) -> str:
     """
-    LLVM IR of the kernels in `source`, with the mathlib functions they call.
+    LLVM IR of the kernels in `source`, with the functions of mathlib and of the library that they call.
 
     Each kernel is exported as `void @name(ptr bases, ptr args, i64 lo, i64 hi)` where `args` holds a pair (base number,
     byte offset) per buffer and base 0 is the table of BLAS functions. The two words in front of `bases` are for the
     first check that fails: the address of its message, and the value. Raises `PassFailedException` for an op that has
     no row.
     """
-    return _module(itertools.starmap(_kernel, _kernels(source)))
+    return _module(itertools.starmap(_kernel, _kernels(source)), defined=True)
 
 
 def emit_llvm_parts(source: ModuleOp | Iterable[KernelOp]) -> Iterator[str]:
     """
     The same kernels as `emit_llvm`, in modules that can be compiled at the same time: each as soon as it is full.
+
+    Functions of the library are declared: `library_llvm` gives their texts, by the names of `library_calls`.
 
     What is in them depends on the texts alone, so that the code does not depend on the machine's cores. A part is
     defined in the first module that calls it.
@@ -93,23 +99,70 @@ class _KernelText:
 
     own: str
     parts: Mapping[str, str]
+    library: Mapping[str, int]
+    """The functions of the library that it calls, and how many buffers these take."""
 
     def length(self, elsewhere: Container[str]) -> int:
         """Characters of all functions but those that are defined elsewhere."""
         return len(self.own) + sum(len(text) for name, text in self.parts.items() if name not in elsewhere)
 
 
-def _module(kernels: Iterable[_KernelText], elsewhere: Container[str] = ()) -> str:
-    """A module of kernels and of the parts that they share, but for those that are defined elsewhere."""
+def _module(kernels: Iterable[_KernelText], elsewhere: Container[str] = (), defined: bool = False) -> str:
+    """
+    A module of kernels and of the parts that they share, but for those that are defined elsewhere.
+
+    Functions of the library are `defined` in it, or declared.
+    """
     kernels = [*kernels]
+    library = {name: count for kernel in kernels for name, count in kernel.library.items()}
+    if defined:
+        kernels = [*(_library_function(name, cost_model(), internal=True) for name in library), *kernels]
     parts = {name: text for kernel in kernels for name, text in kernel.parts.items()}
     functions = [declaration(text) if name in elsewhere else text for name, text in parts.items()]
+    if not defined:
+        functions += [_library_declaration(name, count) for name, count in library.items()]
     text = "\n".join([*functions, *(kernel.own for kernel in kernels)])
     report = [_REPORT] if "@report_check(" in text else []
     poll = [_POLL] if "@goes_on(" in text else []
     heap = [_HEAP] if "@aligned_alloc(" in text else []
     text = "\n".join([text, *called_functions(text)])
     return "\n".join([text, *_library(text), *report, *poll, *heap, _LOOPS])
+
+
+def library_llvm(names: Iterable[str], model: CostModel) -> str:
+    """The module of functions of the library, for a processor: `void f(buffers .., i64 lo, i64 hi)`."""
+    return _module([_library_function(name, model) for name in names])
+
+
+def library_calls(text: str) -> list[str]:
+    """The functions of the library that the text of a module calls."""
+    return [*dict.fromkeys(_LIBRARY_CALL.findall(text))]
+
+
+@cache
+def _library_function(name: str, model: CostModel, internal: bool = False) -> _KernelText:
+    kernel = library_kernel(name, model)
+    *buffers, low, high = kernel.body.block.args
+    body = LlvmBody(name, kernel)
+    body.names = {arg: f"%a{i}" for i, arg in enumerate(buffers)}
+    body.arguments = {low: "%lo", high: "%hi"}
+    body.names |= body.arguments
+    body.nonnegative.add(low)
+    body.block(kernel.body.block)
+    parameters = [buffer_parameter(arg, f"%a{i}", arg in body.written) for i, arg in enumerate(buffers)]
+    head = f"define {'internal ' if internal else ''}void {library_symbol(name)}"
+    signature = ", ".join([*parameters, "i64 %lo, i64 %hi"])
+    lines = [
+        f"{head}({signature}) mustprogress noinline nounwind {{",
+        *("entry:", *body.allocas, *body.lines, "}\n"),
+    ]
+    # another object may have equal ones
+    parts = {part: text.replace("define void", "define internal void", 1) for part, text in body.parts.items()}
+    return _KernelText("\n".join(lines), parts, {})
+
+
+def _library_declaration(name: str, buffers: int) -> str:
+    return f"declare void {library_symbol(name)}({', '.join([*['ptr'] * buffers, 'i64, i64'])}) nounwind\n"
 
 
 _HEAP = """declare noalias ptr @aligned_alloc(i64, i64)
@@ -158,6 +211,11 @@ def _message(text: str, name: str) -> str:
     data = text.encode()
     escaped = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
     return f'@{name} = private unnamed_addr constant [{len(data) + 1} x i8] c"{escaped}\\00"\n'
+
+
+def _words(name: str, words: Sequence[int]) -> str:
+    listed = ", ".join(f"i64 {word}" for word in words)
+    return f"@{name} = private unnamed_addr constant [{len(words)} x i64] [{listed}], align 64\n"
 
 
 def _library(text: str) -> list[str]:
@@ -276,13 +334,16 @@ def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     passed = [*(f"ptr %a{i}" for i in range(len(buffers))), *(f"ptr %h{n}" for n in range(len(body.heap)))]
     call = f"  call void {inner}({', '.join(['ptr %blas', *status, *passed, 'i64 %lo, i64 %hi'])})"
     wrapper += [*heap.before, call, *heap.behind, "  ret void", "}"]
+    # addresses of what is given to the library: the passes would take longer than all else of a transform's first call
+    own_effort = " optnone" if body.library else ""
     # noinline: once inlined, the no-alias facts would live on in metadata that the vectoriser loses more easily.
     lines = [
-        f"define internal void {inner}({signature}) mustprogress noinline nounwind {{",
+        f"define internal void {inner}({signature}) mustprogress noinline nounwind{own_effort} {{",
         "entry:",
         *body.allocas,
         *body.lines,
         "}\n",
     ]
-    own = "\n".join([*(_message(*named) for named in (*body.messages.items(), *body.texts.items())), *wrapper, *lines])
-    return _KernelText(own, body.parts)
+    constants = [*(_message(*named) for named in (*body.messages.items(), *body.texts.items()))]
+    constants += [_words(*named) for named in body.words.items()]
+    return _KernelText("\n".join([*constants, *wrapper, *lines]), body.parts, body.library)

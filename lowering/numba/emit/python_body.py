@@ -29,6 +29,7 @@ from xdsl_rlx.dialects.lir import (
     BlockGemmOp,
     CheckOp,
     DebugPrintOp,
+    FftOp,
     GemmOp,
     LapackOp,
     PollOp,
@@ -36,9 +37,12 @@ from xdsl_rlx.dialects.lir import (
     ReturnOp,
 )
 from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS
+from xdsl_rlx.dialects.lir.fourier import FRAMES
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, is_contiguous, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.locations import named
+from xdsl_rlx.lowering.library.fourier_calls import Frames, fourier_calls
+from xdsl_rlx.lowering.library.functions import functions
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.helpers import HELPER_NAMES
 from xdsl_rlx.lowering.numba.emit.lapack_calls import python_lapack
@@ -48,7 +52,10 @@ from xdsl_rlx.lowering.numba.emit.scalar_types import function_suffix, python_ty
 from xdsl_rlx.lowering.numba.math import mathlib
 
 RESERVED = frozenset(
-    {*keyword.kwlist, *dir(builtins), *HELPER_NAMES, *mathlib.NAMES, *mathlib.TABLES, "inputs", "memory", "arena"}
+    {
+        *(*keyword.kwlist, *dir(builtins), *HELPER_NAMES, *mathlib.NAMES, *mathlib.TABLES, *functions()),
+        *("inputs", "memory", "arena"),
+    }
 )
 
 
@@ -337,6 +344,36 @@ class PythonBody:
         assert isinstance(op, LapackOp)
         self.emit(python_lapack(op, self.at))
 
+    def fourier(self, op: Operation) -> None:
+        """Calls of the functions of the library, which `python_module.py` prints too."""
+        assert isinstance(op, FftOp)
+        words, plan = op.plan, self.unique("plan")
+        self.emit(f"{plan} = stack('i64[{len(words)}]')")
+        for number, word in enumerate(words):
+            self.emit(f"{plan}[{number}] = {word}")
+        for call in fourier_calls(op):
+            places = [f"at({plan}, ({call.word},))"]
+            for buffer in call.buffers:
+                leading = [op.piece] if buffer in op.workspace else []
+                places.append(self.at(buffer, leading, ("0", "0")))
+            places += [] if call.frames is None else self.frames(op, call.frames)
+            self.emit(f"{call.function}({', '.join([*places, '0', str(call.iterations)])})")
+
+    def frames(self, op: FftOp, frames: Frames) -> list[str]:
+        """The addresses of the frames of a block."""
+        places, last = list[str](), op.frames.value.data - 1
+        for v in range(op.width):
+            if not op.is_several:
+                places.append(f"at({self.names[frames.buffer]}, ({v * frames.numbers},))")
+                continue
+            number = f"{self.names[op.block]} * {FRAMES} + {v}"
+            place = f"at({self.names[frames.buffer]}, (lesser({number}, {last}) * {frames.numbers},))"
+            if frames.spare is not None:
+                part, first = frames.spare_of(v, op)
+                place = f"({place} if {number} <= {last} else {self.at(part, [op.piece], ['0', str(first)])})"
+            places.append(place)
+        return places
+
 
 _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
     arith.ConstantOp: PythonBody.constant,
@@ -354,6 +391,7 @@ _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
     PrefetchOp: PythonBody.nothing,
     BlockGemmOp: PythonBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, PythonBody.lapack),
+    FftOp: PythonBody.fourier,
     CheckOp: PythonBody.check,
     PollOp: PythonBody.poll,
     ReturnOp: PythonBody.ret,

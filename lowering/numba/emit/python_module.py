@@ -39,9 +39,11 @@ from xdsl_rlx.dialects.lir import (
 from xdsl_rlx.dialects.lir.control_flow import program_ops
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.library.functions import functions, library_kernel
 from xdsl_rlx.lowering.numba.emit.helpers import helpers_of, imports_of, words_of
 from xdsl_rlx.lowering.numba.emit.python_body import PythonBody, identifier, type_text
 from xdsl_rlx.lowering.numba.emit.scalar_types import buffer_type, outside_type, python_type
+from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.numba.math import mathlib
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -80,7 +82,11 @@ def emit_kernels(module: ModuleOp) -> str:
 
 
 def _module(kernels: list[KernelOp], programs: list[str], threads: int) -> str:
-    body = [*map(_kernel, kernels), *programs]
+    texts = [_kernel(kernel, identifier(kernel.sym_name.data)) for kernel in kernels]
+    called = dict.fromkeys(name for name in _CALL.findall("\n".join(texts)) if name in functions())
+    shared = {name: library_kernel(name, cost_model()) for name in called}
+    kernels = [*shared.values(), *kernels]
+    body = [*(_kernel(kernel, name) for name, kernel in shared.items()), *texts, *programs]
     library = _math_library("\n".join(body))
     helpers = helpers_of("\n".join([*library, *body]))
     settings = _settings(kernels, threads, "\n".join(helpers))
@@ -154,7 +160,7 @@ def _math_function(name: str) -> str:
     return "\n".join([f"@function({result})", f"def {name}({', '.join(args)}):", *body.lines])
 
 
-def _kernel(kernel: KernelOp) -> str:
+def _kernel(kernel: KernelOp, function: str) -> str:
     args = kernel.body.block.args
     body = PythonBody(kernel.sym_name.data)
     names = [
@@ -163,7 +169,7 @@ def _kernel(kernel: KernelOp) -> str:
     ]
     body.block(kernel.body.block)
     types = ", ".join(repr(type_text(arg.type)) for arg in args[:-2])
-    return "\n".join([f"@kernel({types})", f"def {identifier(kernel.sym_name.data)}({', '.join(names)}):", *body.lines])
+    return "\n".join([f"@kernel({types})", f"def {function}({', '.join(names)}):", *body.lines])
 
 
 class _Program:

@@ -22,6 +22,7 @@ from xdsl_rlx.lowering.kernel_pass import kernels_of
 from xdsl_rlx.lowering.numba.driver import scheduler
 from xdsl_rlx.lowering.numba.driver.manifest import Program, TensorSpec
 from xdsl_rlx.lowering.numba.driver.words import llvm_text
+from xdsl_rlx.lowering.numba.emit.llvm_module import library_calls, library_llvm
 from xdsl_rlx.lowering.numba.export.c_source import Exported, header, identifier, source
 from xdsl_rlx.lowering.numba.machine import blas_library, cpu, llvm
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS
@@ -68,6 +69,8 @@ def write_library(
     if program.prints:
         raise RlxError(f"graph {program.name!r} prints, which a library cannot; export it without rlx.debug.print")
     texts = list(Backend(compiled.origin.backend).texts(module, iter(kernels_of(module))))
+    called = dict.fromkeys(name for text in texts for name in library_calls(text))
+    texts += [library_llvm(called, model_of(code_target.cpu))] if called else []
     driver = llvm_text((scheduler,), ("rlx_run", "rlx_work"), code_target.processor)
     objects = [llvm.shared_object(text, code_target, llvm.Effort(compiled.origin.effort)) for text in texts]
     objects.append(llvm.shared_object(driver, code_target, llvm.Effort.LIGHT))

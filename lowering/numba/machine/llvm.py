@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -23,6 +23,10 @@ llvm: Any = importlib.import_module("llvmlite.binding")
 
 T = TypeVar("T")
 _engines: list[Any] = []
+
+
+LIBRARY = "rlx.library."
+"""What symbols of the library begin with, in object code."""
 
 
 class Effort(IntEnum):
@@ -376,9 +380,26 @@ def _context_of_engines() -> Any:
 
 def _check_needs(code: bytes) -> None:
     needed = dict.fromkeys(objects.undefined_symbols(code)).keys() - set(objects.defined_symbols(code))
+    _find_library(sorted(name for name in needed if name.startswith(LIBRARY)))
     if missing := sorted(name for name in needed if not _in_process(name)):
         # the linker would end the process, so this must be found before
         raise CompileError(f"the generated code calls {', '.join(missing)}, which this process does not have")
+
+
+_providers: list[Callable[[Sequence[str]], Sequence[int]]] = []
+
+
+def provide_library(addresses_of: Callable[[Sequence[str]], Sequence[int]]) -> None:
+    """Have a function give the addresses of functions of the library when code that calls them is first loaded."""
+    _providers[:] = [addresses_of]
+
+
+def _find_library(names: Sequence[str]) -> None:
+    """Have functions of the library where the linker finds them."""
+    names = [name for name in names if llvm.address_of_symbol(name) is None]
+    for provider in _providers if names else ():
+        for name, address in zip(names, provider(names), strict=True):
+            llvm.add_symbol(name, address)
 
 
 def _in_process(name: str) -> bool:

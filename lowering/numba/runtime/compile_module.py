@@ -26,9 +26,11 @@ from xdsl_rlx.lowering.numba.machine.llvm import (
     LoadedObject,
     environment_key,
     load_object,
+    provide_library,
 )
 from xdsl_rlx.lowering.numba.machine.model import cost_model, model_key
 from xdsl_rlx.lowering.numba.machine.workers import brisk_turns
+from xdsl_rlx.lowering.numba.runtime import library
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, Origin
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
@@ -38,6 +40,8 @@ from xdsl_rlx.lowering.run_errors import RlxError
 from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.transforms.driver import verify_dominance
+
+provide_library(library.addresses_of)
 
 
 class Backend(StrEnum):

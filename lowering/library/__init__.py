@@ -1,0 +1,1 @@
+"""Kernels that programs call instead of having them: compiled once per machine."""
