@@ -31,6 +31,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "scan": (scanned, (X,)),
     "gradient": (rlx.grad(lambda x: (np.tanh(x) ** 2).sum()), (X,)),
     "integers": (lambda i: (np.sort(i), i // 3, np.cumsum(i)), (rng.integers(-99, 99, 50),)),
+    "transforms": (lambda x, y: (np.fft.irfft(np.fft.rfft(x), n=65), np.fft.fft(y).real), (X, Y.T[:, :36].copy())),
     "convolution": (lambda x: np.convolve(x, np.float32([1, 2, 3]), "same"), (X[0],)),
 }
 
