@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from math import prod
+from math import log2, prod
 from typing import Any, cast
 
 from xdsl.dialects import arith, math, memref, scf
@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_rlx.dialects.lir import (
     LAPACK_OPS,
     BlockGemmOp,
+    FftOp,
     GemmOp,
     IfOp,
     KernelOp,
@@ -326,6 +327,15 @@ class _Walk(IndexRanges):
     def routine(self, op: LapackOp, found: _Count) -> None:
         found.unknown.add(Unknown.LIBRARY)
 
+    def fourier(self, op: FftOp, found: _Count) -> None:
+        """The customary `5 n log2 n` of a transform, twice of one that is a convolution."""
+        transforms = 1 if op.convolved is None else 2
+        flops = 5 * op.inner * log2(op.inner) * transforms + (0 if op.chirp is None else 6 * (op.inner + 2 * op.points))
+        found.compute(round(op.width * flops), op.result)
+        source, result = op.sides
+        found.loads[op.source] += op.width * source.numbers
+        found.stores[op.result] += op.width * result.numbers
+
     def load(self, op: memref.LoadOp, found: _Count) -> None:
         self.forms.pop(op.res, None)
         found.loads[op.memref] += 1
@@ -341,6 +351,7 @@ _ROWS: dict[type[Operation], Callable[[_Walk, Any, _Count], None]] = {
     GemmOp: _Walk.product,
     BlockGemmOp: _Walk.block_product,
     **dict.fromkeys(LAPACK_OPS, _Walk.routine),
+    FftOp: _Walk.fourier,
     memref.LoadOp: _Walk.load,
     memref.StoreOp: _Walk.store,
 }

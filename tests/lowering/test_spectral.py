@@ -9,6 +9,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
+from xdsl_rlx.lowering.analysis.kernel_work import launch_works
 from xdsl_rlx.lowering.kernel_pass import kernels_of
 from xdsl_rlx.lowering.library.functions import functions, library_kernel
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm, emit_llvm_parts, library_calls
@@ -47,6 +48,15 @@ def test_a_module_that_is_printed_has_the_functions_of_the_library_in_it() -> No
     text = emit_llvm(lower_to_lir(g.module, 1))
     called, defined = (set(re.findall(rf"{word} void @rlx.library.(\w+)", text)) for word in ("call", "internal"))
     assert called == defined >= {"fourier_stage_3_last_x8_f64"}
+
+
+def test_the_work_of_a_transform_is_counted() -> None:
+    g = rlx.Graph("step")
+    g.set_outputs([g.fft(g.input("z", (16, 64), "c64"))])
+    (launch,) = launch_works(lower_to_lir(g.module, 1))
+    assert launch.all.flops == 16 * 5 * 64 * 6
+    assert launch.all.read == launch.all.written == 16 * 64 * 8
+    assert not launch.all.unknown
 
 
 def test_functions_of_the_library_are_sound() -> None:
