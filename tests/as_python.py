@@ -12,9 +12,13 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 import xdsl_rlx as rlx
+from xdsl_rlx.dialects.lir import FftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, contiguous
+from xdsl_rlx.lowering.library.fourier_calls import LibraryCall, fourier_calls
+from xdsl_rlx.lowering.library.functions import functions
 from xdsl_rlx.lowering.nest import Iteration
+from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import numpy_type
 from xdsl_rlx.lowering.nests import NEST
 from xdsl_rlx.lowering.nests.work import Work
@@ -77,6 +81,24 @@ class _PythonWork(Work):
 
         return run
 
+    def launch(
+        self,
+        extent: int,
+        work: int,
+        reads: Sequence[Argument],
+        writes: Sequence[Argument],
+        emit: Callable[[Nest, SSAValue, SSAValue, Sequence[SSAValue]], None],
+    ) -> None:
+        """Run the functions of the library that the kernel of a transform calls."""
+        super().launch(extent, work, reads, writes, emit)
+        kernel = self.launches[-1].kernel
+        arrays = dict(zip(kernel.body.block.args, map(self._window, (*reads, *writes)), strict=False))
+        (op,) = (x for x in kernel.walk() if isinstance(x, FftOp))
+        chunk = self._chunk(extent, work)
+        for block in range(extent):
+            for call in fourier_calls(op):
+                _call(op, call, arrays, block, block // chunk)
+
     def _window(self, x: Argument) -> np.ndarray[Any, Any]:
         arrays = self.buffers
         assert isinstance(arrays, _Arrays)
@@ -87,6 +109,23 @@ class _PythonWork(Work):
         if not prod(x.shape):
             return np.zeros(x.shape, flat.dtype)
         return np.lib.stride_tricks.as_strided(flat, x.shape, [n * flat.itemsize for n in x.strides])
+
+
+def _call(op: FftOp, call: LibraryCall, arrays: dict[Any, np.ndarray[Any, Any]], block: int, piece: int) -> None:
+    """Run a function of the library on the arrays that it is given the addresses of."""
+    function = functions()[call.function]()
+    given = [np.array(op.plan[call.word :])]
+    for buffer, type_ in zip(call.buffers, list(function.buffers.values())[1:], strict=False):
+        flat = (arrays[buffer][piece] if buffer in op.workspace else arrays[buffer]).reshape(-1)
+        row = prod(type_.get_shape()[1:])
+        given.append(flat[: flat.size // row * row].reshape(-1, *type_.get_shape()[1:]))
+    if call.frames is not None:
+        frames = arrays[call.frames.buffer].reshape(-1, call.frames.numbers)
+        last, numbers = len(frames) - 1, range(block * op.width, (block + 1) * op.width)
+        beyond = np.empty_like(frames[0])
+        given += [frames[min(n, last)] if n <= last or call.frames.spare is None else beyond for n in numbers]
+    for index in range(call.iterations):
+        function.body(Iteration(np.int64(index)), *given, **function.options)
 
 
 def nests_of(graph: rlx.Graph) -> list[Operation]:
