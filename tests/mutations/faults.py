@@ -2077,6 +2077,40 @@ STATE = (
     ),
 )
 
+NETWORK = (
+    _fault(
+        "a collective is waited for before what needs it",
+        "lowering/lir_overlap_collectives.py",
+        "if (written or was_written) and other is not item and span.may_meet(place):",
+        "if (written or was_written) and other.kind is not _Kind.WAIT and span.may_meet(place):",
+        "tests/test_filecheck.py",
+        "-k lir_overlap",
+    ),
+    _fault(
+        "a sum in place is of an operand that nothing reads behind it",
+        "lowering/lir_reduce_in_place.py",
+        "return all(n < here for n in before) and all(n > here for n in behind)",
+        "return all(n > here for n in behind)",
+        "tests/test_filecheck.py",
+        "-k lir_reduce",
+    ),
+    _fault(
+        "programs are compared in each run",
+        "lowering/numba/driver/communicate.py",
+        "        if peek(engine + EngineTable.KEYS) != -1 - peek(engine + EngineTable.KEYS + WORD):\n",
+        "        if peek(engine + EngineTable.KEYS) == 0:\n",
+        "tests/distributed/test_faults.py",
+        "-k order",
+    ),
+    _fault(
+        "a reduction is over when a check has failed",
+        "src/xdsl_rlx/distributed/mpi.py",
+        "        for number in range(-1, MOST_REQUESTS):\n",
+        "        for number in range(0):\n",
+        "tests/distributed/test_overlap.py",
+    ),
+)
+
 FAULTS: tuple[Fault, ...] = (
     *BINDING,
     *REMEMBERED,
@@ -2100,4 +2134,5 @@ FAULTS: tuple[Fault, ...] = (
     *PRECISION,
     *DONATION,
     *JOBS,
+    *NETWORK,
 )
