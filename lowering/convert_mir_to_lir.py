@@ -204,12 +204,13 @@ class _Lowering:
         ops = in_time(ops)
         for value, home in results:
             self.buffers.homes.want(value, home)
-        for number, op in reversed([*enumerate(ops)]):
+        computed = [op for op in ops if not op.has_trait(ConstantLike)]
+        for number, op in reversed([*enumerate(computed)]):
             if PLACE.get(type(op)) is not None:
                 # a bucket takes memory as long as its parts would: copies into it would cost more
                 is_bucket = all(isinstance(use.operation, CollectiveOp) for use in op.results[0].uses)
                 window = number if is_bucket else self.costs.concat_window_ops
-                self._give_places(op, ops[max(number - window, 0) : number])
+                self._give_places(op, computed[max(number - window, 0) : number])
         for op in ops:
             self._lower(op)
 

@@ -55,15 +55,16 @@ def _is_any_number(constant: ConstantOp) -> bool:
     """
     Whether code is no better for knowing the number of a constant.
 
-    It is for 0 and 1, and, but in products and sums, for whole numbers (a power of an odd one keeps the sign of the
-    base) and for powers of two (a division by one is a multiplication).
+    It is for 0 and 1, and for whole numbers (a power of an odd one keeps the sign of the base) and powers of two (a
+    division by one is a multiplication), but for single ones that are added or multiplied.
     """
     number = splat_value(constant.value)
     if not isinstance(number, float) or not isfinite(number) or abs(number) in (0.0, 1.0):
         return False
     if not number.is_integer() and abs(frexp(number)[0]) != 0.5:
         return True
-    return all(isinstance(use.operation, MulOp | AddOp | SubOp) for use in constant.result.uses)
+    is_single = all(n == 1 for n in shape_of(constant.result))
+    return is_single and all(isinstance(use.operation, MulOp | AddOp | SubOp) for use in constant.result.uses)
 
 
 @dataclass(frozen=True)
