@@ -6,7 +6,7 @@ VENV := .venv
 SWEEPS := tests/fuzz tests/numerics tests/weaknesses/test_levels.py tests/weaknesses/test_half.py \
   tests/lowering/test_mathlib.py tests/lowering/test_splat.py tests/lowering/test_solve_lanes.py \
   tests/lowering/test_lir_tile_matmuls.py tests/lowering/test_bf16_products.py tests/lowering/test_int8_products.py \
-  tests/weaknesses/test_bf16_products.py
+  tests/weaknesses/test_bf16_products.py tests/distributed
 BIN := $(VENV)/bin
 STAMP = $(VENV)/.installed-
 

@@ -9,13 +9,18 @@ from typing import Any
 import distributed_texts as texts
 import numpy as np
 import pytest
+from levels import EVERY
 from mpi_jobs import run_job
 
 import xdsl_rlx as rlx
 
+PROGRAMS = ("VALUES", "OTHERS", "DERIVATIVES", "REDUCED_GRADIENTS", "SAME_AS_ONE")
 
-@pytest.mark.parametrize("processes", [2, 4])
-@pytest.mark.parametrize("name", ["VALUES", "OTHERS", "DERIVATIVES", "REDUCED_GRADIENTS", "SAME_AS_ONE"])
+
+@pytest.mark.parametrize(
+    ("name", "processes"),
+    [(name, count) for name in PROGRAMS for count in (2, 4) if EVERY or count == 2 or name == "SAME_AS_ONE"],
+)
 def test_all_reduce(name: str, processes: int, tmp_path: Path) -> None:
     done = run_job(getattr(texts, name), tmp_path, processes)
     assert done.returncode == 0, done.stderr
@@ -52,10 +57,14 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndar
     return train(f"optimiser, reduce = {ADAMW}\n{texts.TRAINING}", tmp_path_factory.mktemp("alone"), 1)
 
 
-@pytest.mark.parametrize("settings", [ADAMW, SHARDED])
-@pytest.mark.parametrize("processes", [1, 3, 4])
+@pytest.mark.parametrize(
+    ("settings", "processes"),
+    [(settings, count) for settings in (ADAMW, SHARDED) for count in (1, 3, 4)]
+    if EVERY
+    else [(ADAMW, 1), (SHARDED, 3)],
+)
 def test_a_job_goes_on_with_any_number_of_processes_after_one_was_killed(
-    processes: int, settings: str, tmp_path: Path, uninterrupted: dict[str, np.ndarray[Any, Any]]
+    settings: str, processes: int, tmp_path: Path, uninterrupted: dict[str, np.ndarray[Any, Any]]
 ) -> None:
     text = f"optimiser, reduce = {settings}\n{texts.TRAINING}"
     train(text, tmp_path, 2, killed=True)
