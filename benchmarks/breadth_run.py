@@ -20,8 +20,7 @@ from turns import Turns
 import xdsl_rlx as rlx
 
 TURNS = Turns(each=0.002, together=0.5, least=8, most=100)
-TURNS_OF_THREADS = Turns(each=0.03, together=1.5, least=8, most=100)
-"""For some milliseconds after a call, idle threads of PyTorch and of BLAS keep cores busy: longer turns than that."""
+TURNS_OF_THREADS = Turns(each=0.03, together=2.0, least=8, most=100, before=0.02)
 
 
 def times_of(case: Case, threads: int, clock: Callable[[], float]) -> dict[str, Any]:

@@ -19,6 +19,9 @@ class Turns:
     """All turns, unless `least` of them take longer."""
     least: int
     most: int
+    before: float = 0.0
+    """How long calls at the begin of a turn are not timed, in seconds: for some milliseconds after a call, idle threads
+    of PyTorch and of BLAS keep cores busy that the threads of the next library need."""
 
     def times_of(self, calls: Mapping[str, Callable[[], Any]], clock: Callable[[], float]) -> dict[str, float]:
         """Return the seconds of a call by `clock`: the least of the turns. Calls are compiled at first."""
@@ -33,6 +36,9 @@ class Turns:
             if turn >= self.least and time.perf_counter() - begin > self.together:
                 break
             for name, call in calls.items():
+                end = time.perf_counter() + self.before
+                while time.perf_counter() < end:
+                    call()
                 start = clock()
                 for _ in range(counts[name]):
                     call()
