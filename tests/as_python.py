@@ -15,8 +15,8 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import FftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, contiguous
-from xdsl_rlx.lowering.library.fourier_calls import LibraryCall, fourier_calls
-from xdsl_rlx.lowering.library.functions import functions
+from xdsl_rlx.lowering.callees.fourier_calls import LibraryCall, fourier_calls
+from xdsl_rlx.lowering.callees.functions import functions
 from xdsl_rlx.lowering.nest import Iteration
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import numpy_type

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.analysis.kernel_work import launch_works
+from xdsl_rlx.lowering.callees.functions import functions, library_kernel
 from xdsl_rlx.lowering.kernel_pass import kernels_of
-from xdsl_rlx.lowering.library.functions import functions, library_kernel
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm, emit_llvm_parts, library_calls
 from xdsl_rlx.lowering.numba.runtime import library
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
@@ -46,7 +46,7 @@ def test_a_module_that_is_printed_has_the_functions_of_the_library_in_it() -> No
     g = rlx.Graph("step")
     g.set_outputs([g.fft(g.input("z", (16, 48), "c128"))])
     text = emit_llvm(lower_to_lir(g.module, 1))
-    called, defined = (set(re.findall(rf"{word} void @rlx.library.(\w+)", text)) for word in ("call", "internal"))
+    called, defined = (set(re.findall(rf"{word} void @rlx.callee.(\w+)", text)) for word in ("call", "internal"))
     assert called == defined >= {"fourier_stage_3_last_x8_f64"}
 
 
@@ -71,7 +71,7 @@ def test_programs_share_the_machine_code_of_the_library() -> None:
 
     z = np.random.default_rng(0).standard_normal((8, 16)) + 1j
     np.testing.assert_array_equal(rlx.compile(np.fft.fft)(z) * 2.0, rlx.compile(twice)(z))
-    symbols = ["rlx.library.fourier_stage_4_x8_f64"]
+    symbols = ["rlx.callee.fourier_stage_4_x8_f64"]
     assert library.addresses_of(symbols) == library.addresses_of(symbols)
 
 

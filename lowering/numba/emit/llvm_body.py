@@ -38,8 +38,8 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar import PackBf16Op, PackI8Op
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.dialects.walks import ops_within
+from xdsl_rlx.lowering.callees.fourier_calls import Frames, fourier_calls
 from xdsl_rlx.lowering.functions import FUNCTIONS
-from xdsl_rlx.lowering.library.fourier_calls import Frames, fourier_calls
 from xdsl_rlx.lowering.numba.driver.collectives import ENGINE, ENGINE_CALL, ENGINE_START
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe
 from xdsl_rlx.lowering.numba.emit.engine_calls import engine_call
@@ -112,7 +112,7 @@ class LlvmBody(LlvmLines):
         """Other texts, with the names of the constants that hold them."""
         self.parts: dict[str, str] = {}
         """Functions that this one calls, by name."""
-        self.library: dict[str, int] = {}
+        self.called: dict[str, int] = {}
         """Functions of the library that it calls, and how many buffers these take."""
         self.words: dict[str, list[int]] = {}
         """Tables of 64-bit words, by the names of the constants that hold them."""
@@ -560,7 +560,7 @@ class LlvmBody(LlvmLines):
                     self.matrix(buffer, [op.piece], ("0", "0")) if buffer in op.workspace else self.names[buffer]
                 )
             pointers += [] if call.frames is None else self.frames(op, call.frames)
-            self.library[call.function] = len(pointers)
+            self.called[call.function] = len(pointers)
             arguments = [*(f"ptr {x}" for x in pointers), "i64 0", f"i64 {call.iterations}"]
             self.emit(f"call void {library_symbol(call.function)}({', '.join(arguments)})")
 

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.walks import ops_within
+from xdsl_rlx.lowering.callees.functions import library_kernel
 from xdsl_rlx.lowering.kernel_pass import launches_of
-from xdsl_rlx.lowering.library.functions import library_kernel
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, TOO_LONG, CallBlock
 from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration, library_symbol
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
@@ -99,7 +99,7 @@ class _KernelText:
 
     own: str
     parts: Mapping[str, str]
-    library: Mapping[str, int]
+    called: Mapping[str, int]
     """The functions of the library that it calls, and how many buffers these take."""
 
     def length(self, elsewhere: Container[str]) -> int:
@@ -114,7 +114,7 @@ def _module(kernels: Iterable[_KernelText], elsewhere: Container[str] = (), defi
     Functions of the library are `defined` in it, or declared.
     """
     kernels = [*kernels]
-    library = {name: count for kernel in kernels for name, count in kernel.library.items()}
+    library = {name: count for kernel in kernels for name, count in kernel.called.items()}
     if defined:
         kernels = [*(_library_function(name, cost_model(), internal=True) for name in library), *kernels]
     parts = {name: text for kernel in kernels for name, text in kernel.parts.items()}
@@ -335,7 +335,7 @@ def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     call = f"  call void {inner}({', '.join(['ptr %blas', *status, *passed, 'i64 %lo, i64 %hi'])})"
     wrapper += [*heap.before, call, *heap.behind, "  ret void", "}"]
     # addresses of what is given to the library: the passes would take longer than all else of a transform's first call
-    own_effort = " optnone" if body.library else ""
+    own_effort = " optnone" if body.called else ""
     # noinline: once inlined, the no-alias facts would live on in metadata that the vectoriser loses more easily.
     lines = [
         f"define internal void {inner}({signature}) mustprogress noinline nounwind{own_effort} {{",
@@ -346,4 +346,4 @@ def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     ]
     constants = [*(_message(*named) for named in (*body.messages.items(), *body.texts.items()))]
     constants += [_words(*named) for named in body.words.items()]
-    return _KernelText("\n".join([*constants, *wrapper, *lines]), body.parts, body.library)
+    return _KernelText("\n".join([*constants, *wrapper, *lines]), body.parts, body.called)

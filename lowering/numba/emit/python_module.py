@@ -39,7 +39,7 @@ from xdsl_rlx.dialects.lir import (
 from xdsl_rlx.dialects.lir.control_flow import program_ops
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.library.functions import functions, library_kernel
+from xdsl_rlx.lowering.callees.functions import functions, library_kernel
 from xdsl_rlx.lowering.numba.emit.helpers import helpers_of, imports_of, words_of
 from xdsl_rlx.lowering.numba.emit.python_body import PythonBody, identifier, type_text
 from xdsl_rlx.lowering.numba.emit.scalar_types import buffer_type, outside_type, python_type

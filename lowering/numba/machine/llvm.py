@@ -25,7 +25,7 @@ T = TypeVar("T")
 _engines: list[Any] = []
 
 
-LIBRARY = "rlx.library."
+LIBRARY = "rlx.callee."
 """What symbols of the library begin with, in object code."""
 
 

@@ -299,12 +299,13 @@ class Binding:
         def stop() -> None:
             block[CallBlock.STATUS // WORD] = INTERRUPTED
 
+        has_ended = False
         try:
             run_interruptibly(run, stop)
-        except BaseException:
-            if self.program.processes > 1 and (engine := connected()) is not None:
+            has_ended = True
+        finally:
+            if not has_ended and self.program.processes > 1 and (engine := connected()) is not None:
                 engine.settle()
-            raise
 
 
 def _check(block: Words) -> None:

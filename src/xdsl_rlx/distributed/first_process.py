@@ -120,7 +120,7 @@ def _dumped(error: BaseException) -> bytes:
     try:
         content = pickle.dumps(error)
         pickle.loads(content)
-    except Exception:
+    except (pickle.PickleError, TypeError, AttributeError, ValueError, ImportError):
         return pickle.dumps(DistributedError(f"{type(error).__name__}: {error}"))
     return content
 

@@ -14,7 +14,7 @@ from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.fourier import FRAMES, LANES, RADICES, Layout
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.shapes import DTYPES
-from xdsl_rlx.lowering.library.fourier import (
+from xdsl_rlx.lowering.callees.fourier import (
     StageLoop,
     append_first,
     append_first_convolved,
