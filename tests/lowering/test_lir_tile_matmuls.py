@@ -292,7 +292,7 @@ def test_sums_of_a_tile_fit_into_registers_and_are_written_out(costs: TileCosts,
     [
         (("x86-64-v2", ""), Target(lanes=4, registers=16)),
         (("x86-64-v3", ""), Target(lanes=8, registers=16)),
-        (("x86-64-v4", ""), Target(lanes=16, registers=16)),
+        (("x86-64-v4", "-prefer-256-bit"), Target(lanes=16, registers=32)),
         (("znver4", "+64bit,+avx2,+avx512vl"), Target(lanes=16, registers=32)),
         (("znver4", "+avx512vl,+avx512bf16,+avx512vnni"), Target(lanes=16, registers=32, bf16=True, int8=True)),
         (("znver3", "+64bit,+avx2"), Target(lanes=8, registers=16)),

@@ -49,8 +49,7 @@ def model_key() -> str:
 def model_of(target: tuple[str, str]) -> CostModel:
     """Return the model of a processor given by name and feature string."""
     model = with_costs(CostModel, cpu.target_of(target))
-    is_native = bool(target[1])
-    return replace(model, **vars(host_caches(_CACHES))) if is_native else model
+    return replace(model, **vars(host_caches(_CACHES))) if cpu.is_host(target) else model
 
 
 def host_caches(folder: Path) -> Caches:

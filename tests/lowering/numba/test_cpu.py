@@ -16,6 +16,9 @@ AVX2 = ("laptop", "+64bit,+avx,+avx2,+bmi,+bmi2,+cx16,+f16c,+fma,+lzcnt,+movbe,+
         "+ssse3,+xsave,-avx512f,-avx512bw,-avx512cd,-avx512dq,-avx512vl,-pku")  # fmt: skip
 """A machine without AVX-512."""
 
+AVX512 = AVX2[1].replace("-avx512", "+avx512")
+"""The features of one with it."""
+
 FMA = """
 define <8 x float> @f(<8 x float> %x, <8 x float> %y, <8 x float> %z) {
   %r = call <8 x float> @llvm.fma.v8f32(<8 x float> %x, <8 x float> %y, <8 x float> %z)
@@ -35,11 +38,14 @@ def test_the_machine_itself_is_the_default(name: str, monkeypatch: pytest.Monkey
     assert target() == cpu.choose(host()) and target()[0] == host()[0]
 
 
-def test_vectors_fill_the_registers_of_avx512_where_that_does_not_slow_the_clock(monkeypatch: pytest.MonkeyPatch):
+def test_vectors_fill_the_registers_of_avx512(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(cpu.VARIABLE, raising=False)
-    assert cpu.choose(("sapphirerapids", "+avx512f,+avx512vl"))[1] == "+avx512f,+avx512vl,-prefer-256-bit"
-    for host_ in (("cascadelake", "+avx512f,+avx512vl"), ("alderlake", "+avx2,-avx512vl"), ("apple-m1", "+neon")):
+    for name in ("cascadelake", "sapphirerapids"):
+        assert cpu.choose((name, "+avx512f,+avx512vl"))[1] == "+avx512f,+avx512vl,-prefer-256-bit"
+    for host_ in (("alderlake", "+avx2,-avx512vl"), ("apple-m1", "+neon")):
         assert cpu.choose(host_) == host_
+    assert chosen("x86-64-v4", monkeypatch, ("server", AVX512)) == cpu.named("x86-64-v4", AVX2)
+    assert cpu.named("x86-64-v4", AVX2) == ("x86-64-v4", "-prefer-256-bit")
 
 
 def test_the_levels_that_a_machine_can_run():
