@@ -540,7 +540,7 @@ class UnrollCosts(VectorCosts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvCosts(ScatterCosts):
+class ConvCosts(ScatterCosts, Caches):
     """Costs of convolutions by Winograd's tiles of two by two windows, in multiplications that take as long."""
 
     winograd_image_multiplications: int = 90

@@ -8,6 +8,7 @@ from math import ceil, prod
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
 
+from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.mir.conv import ConvExtents
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
@@ -40,7 +41,7 @@ TASKS = 8
 APART = 80
 """Elements between the points of all channels, five cache lines: distances of powers of two share sets of caches."""
 
-SUMMED = 1 << 23
+MOST_POINTS = 1 << 23
 """Points that are in memory at once at most, of the image and of the cotangents of the windows."""
 
 PARTS = 8
@@ -217,9 +218,32 @@ def backward_weight(work: Work, e: ConvExtents, image: SSAValue, upper: SSAValue
     rows, above = PointRows.of_image(tiles), PointRows.of_windows(tiles)
     x = work.read(image, (e.images * e.groups * e.inputs, *e.size))
     dy = work.read(upper, (e.images * e.groups * e.outputs, *e.counts))
-    elements = tiles.count * (prod(rows.shape) + prod(above.shape))
-    sums = _sums_by_points(work, rows, above, x, dy) if elements <= SUMMED else _sums_by_parts(work, rows, above, x, dy)
+    by_points = _are_points_far_better(rows, above, element_of(image), work.costs)
+    sums = (_sums_by_points if by_points else _sums_by_parts)(work, rows, above, x, dy)
     _weight_of_points(work, e, sums, work.write(result, (e.groups * e.outputs, e.inputs * prod(e.kernel))))
+
+
+def _are_points_far_better(rows: PointRows, above: PointRows, element: Attribute, costs: ConvCosts) -> bool:
+    """
+    Whether all points in memory at once take less of its time than sums of parts of them.
+
+    Points are written and read, and a line that is written is read before. Sums of parts that are larger than half of
+    the L2 cache are read and written for each part; and once more, where they are added up.
+    """
+    tiles = rows.tiles
+    points = tiles.count * (prod(rows.shape) + prod(above.shape))
+    each = tiles.e.groups * rows.shape[0] * rows.shape[1] * tiles.e.outputs
+    iterations, parts = tiles.several * tiles.parts, _part_count(rows)
+    is_near = 2 * each // tiles.e.groups * element_bytes(element) <= costs.l2_bytes
+    return points <= MOST_POINTS and 3 * points <= 2 * each * (parts + (0 if is_near else iterations))
+
+
+def _part_count(rows: PointRows) -> int:
+    """Into how many parts tiles are divided if sums are by parts."""
+    tiles, e, (points, terms, _) = rows.tiles, rows.tiles.e, rows.shape
+    iterations = tiles.several * tiles.parts
+    parts = max(1, min(PARTS, iterations, PARTS_ELEMENTS // (e.groups * points * terms * e.outputs)))
+    return -(-iterations // -(-iterations // parts))
 
 
 def _sums_by_points(work: Work, rows: PointRows, above: PointRows, x: Argument, dy: Argument) -> Argument:
@@ -247,10 +271,9 @@ def _sums_by_parts(work: Work, rows: PointRows, above: PointRows, x: Argument, d
     """The sums of points over parts of the tiles; an iteration is such a part, and some input channels."""
     tiles, element, e, blocks = rows.tiles, x.buffer.element, rows.tiles.e, rows.blocks
     iterations = tiles.several * tiles.parts
-    (points, terms, columns), width = rows.shape, prod(blocks.counts)
-    parts = max(1, min(PARTS, iterations, PARTS_ELEMENTS // (e.groups * points * terms * e.outputs)))
+    (points, _, columns), width = rows.shape, prod(blocks.counts)
+    parts = _part_count(rows)
     each = -(-iterations // parts)
-    parts = -(-iterations // each)
     some = divisor(e.inputs, max(INPUTS, e.inputs * parts * e.groups / TASKS), INPUTS // 2)
     count = e.inputs // some
     launch = parts * e.groups * count, each * points * columns * width * some * max(1, e.outputs // 4)

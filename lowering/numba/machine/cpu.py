@@ -27,8 +27,8 @@ _WHOLE_VECTORS = "-prefer-256-bit"
 """
 Withdraws LLVM's advice to leave half of a vector register of AVX-512 unused.
 
-It is of a time when such code slowed the clock much. On a Cascade Lake whole registers take 0.6 of the time for products,
-attention and special functions, 0.65 for layers and 0.85 for convolutions; the mean of no family is worse.
+It is of a time when such code slowed the clock much. On a Cascade Lake whole registers take 0.6 of the time for
+products, attention and special functions, 0.65 for layers and 0.85 for convolutions; sums of statistics take 1.1.
 Benchmark: `breadth.py` on one thread.
 """
 
