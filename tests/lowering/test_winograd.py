@@ -82,8 +82,9 @@ def test_values_and_gradients_are_those_of_jax(size: int, step: int) -> None:
                 compare(image, weight, threads=1 + (size + step) % 2, **options)
 
 
-def test_gradients_by_parts_are_those_of_jax(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(winograd, "SUMMED", 1)
+@pytest.mark.parametrize("by_points", [False, True])
+def test_gradients_by_parts_and_by_points_are_those_of_jax(by_points: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(winograd, "_are_points_far_better", lambda *_: by_points)
     with costs(**ALWAYS):
         compare((6, 6, 21, 23), (7, 6, 3, 3), threads=2, padding=(1, 1))
         compare((5, 4, 9, 10), (6, 2, 5, 3), padding=(1, 1), groups=2)
