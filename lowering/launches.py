@@ -3,7 +3,7 @@ Where values are is in `program_buffers.py`; which ops are launched, and in what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from math import prod
 from typing import TypeAlias
 
@@ -92,6 +92,7 @@ class Launches:
             long.lower(writes, stem, self.group, self.buffers.slot)
             return
         factors = self._factors(ops, reads)
+        reads = self._near(ops, reads, factors, loops)
 
         def launches(buffers: Buffers) -> Sequence[Launch]:
             group = Group.of(ops, reads, writes, factors, loops(ops, self.costs), self.costs)
@@ -227,6 +228,24 @@ class Launches:
                 ready[operand] = buffer
         return ready
 
+    def _near(
+        self, ops: Sequence[Operation], reads: Mapping[SSAValue, Buffer], factors: Container[SSAValue], loops: Loops
+    ) -> Mapping[SSAValue, Buffer]:
+        """The buffers; those that are read often across their lines are copied first."""
+        across = [value for value, buffer in reads.items() if value not in factors and not _ends_in_lines(buffer)]
+        if not across:
+            return reads
+        space, near = loops(ops, self.costs).space, dict(reads)
+        last, iterations = len(space.extents) - 1, prod(space.extents)
+        for value in across:
+            layout, axes = reads[value].layout, space.maps[value]
+            elements = prod(n for n, stride in zip(layout.shape, layout.strides, strict=True) if stride)
+            # the last axis may be one of several that are merged into the last loop
+            is_across = last in axes and abs(layout.strides[axes.index(last)]) > 1
+            if is_across and iterations >= self.costs.min_reads_of_copy * elements:
+                near[value] = self.contiguous_copy(reads[value], value, ops[-1].location)
+        return near
+
     def _pass(self, site: Site, argument: Passed) -> SSAValue:
         """The buffer as the kernel's argument: the buffer itself, or a view of it."""
         root, start = site.places[argument.place]
@@ -236,3 +255,9 @@ class Launches:
 def stem_of_ops(ops: Sequence[Operation]) -> str:
     """A few words on what a kernel does, for its name."""
     return stem_of(op.name.split(".", 1)[1] for op in ops if not op.has_trait(ConstantLike))
+
+
+def _ends_in_lines(buffer: Buffer) -> bool:
+    """Whether neighbours along the last axis are neighbours in memory, or one element."""
+    sides = [(n, stride) for n, stride in zip(buffer.layout.shape, buffer.layout.strides, strict=True) if n > 1]
+    return not sides or abs(sides[-1][1]) <= 1

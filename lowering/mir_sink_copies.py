@@ -1,6 +1,7 @@
 """The pass `mir-sink-copies`: elementwise ops on what a concat or a gather copies, which saves reading the copy.
 
-A transpose moves the other way: elementwise ops read what is transposed, which saves writing it in the first order."""
+A transpose moves the other way: elementwise ops read what is transposed, which saves writing it in the first order.
+Small operands of pairs that are reduced are transposed, too: see `fuse/pairs.py`."""
 
 from __future__ import annotations
 
@@ -17,10 +18,13 @@ from xdsl.traits import IsTerminator
 
 from xdsl_rlx.dialects.mir.index import GatherOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.reduce import ReduceOp
 from xdsl_rlx.dialects.mir.shape import ConcatOp, ExpandOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.dialects.walks import ops_within
+from xdsl_rlx.lowering.fuse.elementwise_chains import computing, transposed
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS
+from xdsl_rlx.lowering.fuse.pairs import ReduceAcrossPairs
 from xdsl_rlx.lowering.target import SinkCosts
 from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.driver import RewritingPass, is_constant, is_elementwise, rewrite
@@ -36,6 +40,8 @@ class MirSinkCopiesPass(SinkCosts, RewritingPass):
     most half as many elements as its result. A transpose whose result is stored, or read by an elementwise op, moves in
     front of the elementwise ops that compute its operand from values in memory.
 
+    A reduction of pairs of rows, one of few, becomes one across their elements: `min_pairs` says how many pairs.
+
     ```mlir
     %0 = mir.concat %x, %y axis 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
     %1 = mir.exp %0 : tensor<6x3xf32>
@@ -49,11 +55,12 @@ class MirSinkCopiesPass(SinkCosts, RewritingPass):
     name = "mir-sink-copies"
 
     def run(self, ctx: Context, module: ModuleOp) -> bool:
-        if not any(isinstance(op, ConcatOp | GatherOp | TransposeOp) for op in ops_within(module)):
+        if not any(isinstance(op, ConcatOp | GatherOp | TransposeOp | ReduceOp) for op in ops_within(module)):
             return False
         # what nothing reads any more reads copies, too
         remove_dead(module.body, PatternRewriterListener())
         changed = rewrite(module, SinkCopy(self))
+        changed |= rewrite(module, ReduceAcrossPairs(self))
         return rewrite(module, RaiseTranspose(self)) or changed
 
 
@@ -119,7 +126,7 @@ class RaiseTranspose(RewritePattern):
         if chain is None or not chain.ops or sum(map(scalar_cost, chain.ops)) > self.costs.max_transposed_additions:
             return
         if len(chain.reads) <= self.costs.max_transposed_reads:
-            rewriter.replace(op, [], [_transposed(MirBuilder(rewriter), op.operand, op.perm_list)])
+            rewriter.replace(op, [], [transposed(MirBuilder(rewriter), op.operand, op.perm_list)])
 
 
 def _moves(op: TransposeOp) -> bool:
@@ -140,14 +147,6 @@ def _is_stored_or_computed_with(value: SSAValue) -> bool:
     return value.first_use is not None and all(computes(use.operation) for use in value.uses)
 
 
-def _computing(value: SSAValue) -> Operation | None:
-    """The elementwise op that computes a value, and no other."""
-    owner = value.owner
-    if not isinstance(owner, Operation) or isinstance(owner, ReshapeOp | ExpandOp) or is_constant(owner):
-        return None
-    return owner if is_elementwise(type(owner)) and len(owner.results) == 1 else None
-
-
 @dataclass
 class _Chain:
     """Elementwise ops, and the values of as many elements as their result that they read."""
@@ -165,7 +164,7 @@ def _chain(value: SSAValue, depth: int) -> _Chain | None:
         if prod(shape_of(one)) == 1:
             # computed once, in whatever order
             continue
-        if (op := _computing(one)) is not None:
+        if (op := computing(one)) is not None:
             if not left or not one.has_one_use():
                 return None
             chain.ops.append(op)
@@ -174,7 +173,7 @@ def _chain(value: SSAValue, depth: int) -> _Chain | None:
         source = _source(one)
         if prod(shape_of(source)) == 1:
             continue
-        if _computing(source) is not None or not _lies_in_memory(source):
+        if computing(source) is not None or not _lies_in_memory(source):
             return None
         if prod(shape_of(source)) == prod(shape_of(value)):
             chain.reads.add(source)
@@ -191,24 +190,6 @@ def _source(value: SSAValue) -> SSAValue:
 def _lies_in_memory(value: SSAValue) -> bool:
     owner = value.owner
     return not isinstance(owner, Operation) or is_constant(owner) or LOOPS.get(type(owner)) is None
-
-
-def _transposed(b: MirBuilder, value: SSAValue, perm: Sequence[int]) -> SSAValue:
-    """A value that broadcasts to the operand of a transpose, with its axes in the order of the result."""
-    shape, owner = shape_of(value), value.owner
-    if all(n == 1 for n in shape):
-        return b.reshape(value, [1] * len(perm) if shape else []).ssa
-    full = [1] * (len(perm) - len(shape)) + list(shape)
-    if isinstance(owner, ExpandOp):
-        return b.expand(b.value(_transposed(b, owner.operand, perm)), [full[axis] for axis in perm]).ssa
-    if (op := _computing(value)) is None:
-        return b.transpose(b.reshape(value, full), perm).ssa
-    copy = type(op).create(
-        operands=[_transposed(b, operand, perm) for operand in op.operands],
-        result_types=[TensorType(element_of(value), [full[axis] for axis in perm])],
-        properties=dict(op.properties),
-    )
-    return b.builder.insert(copy).results[0]
 
 
 def _reader(value: SSAValue) -> Operation | None:

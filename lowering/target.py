@@ -335,6 +335,16 @@ class SinkCosts(_Checked):
     """Values of all elements that a kernel reads transposed instead of a copy of its result. Each has tiles of its own.
     breadth.py "normalise colours"."""
 
+    min_pairs: int = 16
+    """Pairs in a row from which on their reductions are computed side by side; fewer leave vectors empty. breadth.py
+    "k-means"."""
+
+    max_pair_elements: int = 256
+    """Elements of the rows of such pairs at most; longer sums take vectors of their own well. breadth.py "k-means"."""
+
+    min_reads_of_transposed: int = 8
+    """Pairs for each element of what is transposed for that, at least. breadth.py "k-means"."""
+
     max_transposed_additions: int = 12
     """Additions for an element of such a kernel: columns that fill no vector are computed one by one. breadth.py
     "normalise colours"."""
@@ -394,6 +404,10 @@ class LaunchCosts(Caches):
 
     min_ragged_line_elements: int = 512
     """Elements of a row of a concat from which on an incomplete last vector does not matter. run.py "log-mel"."""
+
+    min_reads_of_copy: int = 8
+    """Reads of each element across the lines of a buffer from which on a copy that is read along its lines pays.
+    breadth.py "k-means"."""
 
     @property
     def max_split_elements(self) -> int:

@@ -111,3 +111,44 @@ func.func @multiplied(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) -> tensor<3x4xf3
   %2 = mir.matmul %1, %y : (tensor<3x2xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
   func.return %2 : tensor<3x4xf32>
 }
+
+// -----
+
+// Squares of differences of 40 points and 16 centres: the sums of a point go side by side over the centres.
+// CHECK-LABEL: func.func @pairs
+// CHECK-NEXT: %0 = mir.transpose %x perm [0, 2, 1] : (tensor<40x1x3xf32>) -> tensor<40x3x1xf32>
+// CHECK-NEXT: %1 = mir.reshape %y : tensor<16x3xf32> to tensor<1x16x3xf32>
+// CHECK-NEXT: %2 = mir.transpose %1 perm [0, 2, 1] : (tensor<1x16x3xf32>) -> tensor<1x3x16xf32>
+// CHECK-NEXT: %3 = mir.sub %0, %2 : (tensor<40x3x1xf32>, tensor<1x3x16xf32>) -> tensor<40x3x16xf32>
+// CHECK-NEXT: %4 = mir.mul %3, %3
+// CHECK-NEXT: mir.reduce_sum %4 axes [1] : (tensor<40x3x16xf32>) -> tensor<40x16xf32>
+func.func @pairs(%x: tensor<40x1x3xf32>, %y: tensor<16x3xf32>) -> tensor<40x16xf32> {
+  %0 = mir.sub %x, %y : (tensor<40x1x3xf32>, tensor<16x3xf32>) -> tensor<40x16x3xf32>
+  %1 = mir.mul %0, %0 : (tensor<40x16x3xf32>, tensor<40x16x3xf32>) -> tensor<40x16x3xf32>
+  %2 = mir.reduce_sum %1 axes [2] : (tensor<40x16x3xf32>) -> tensor<40x16xf32>
+  func.return %2 : tensor<40x16xf32>
+}
+
+// -----
+
+// What varies over the pairs is as large as they are.
+// CHECK-LABEL: func.func @in_memory
+// CHECK-NEXT: mir.sub
+// CHECK-NEXT: mir.reduce_max %0 axes [2]
+func.func @in_memory(%x: tensor<40x16x3xf32>, %y: tensor<40x1x3xf32>) -> tensor<40x16xf32> {
+  %0 = mir.sub %x, %y : (tensor<40x16x3xf32>, tensor<40x1x3xf32>) -> tensor<40x16x3xf32>
+  %1 = mir.reduce_max %0 axes [2] : (tensor<40x16x3xf32>) -> tensor<40x16xf32>
+  func.return %1 : tensor<40x16xf32>
+}
+
+// -----
+
+// Too few pairs to fill vectors.
+// CHECK-LABEL: func.func @few
+// CHECK-NEXT: mir.sub
+// CHECK-NEXT: mir.reduce_sum %0 axes [2]
+func.func @few(%x: tensor<400x1x3xf32>, %y: tensor<15x3xf32>) -> tensor<400x15xf32> {
+  %0 = mir.sub %x, %y : (tensor<400x1x3xf32>, tensor<15x3xf32>) -> tensor<400x15x3xf32>
+  %1 = mir.reduce_sum %0 axes [2] : (tensor<400x15x3xf32>) -> tensor<400x15xf32>
+  func.return %1 : tensor<400x15xf32>
+}
