@@ -33,16 +33,17 @@ def chosen(name: str, monkeypatch: pytest.MonkeyPatch, machine: tuple[str, str] 
 
 @pytest.mark.parametrize("name", ["", "native"])
 def test_the_machine_itself_is_the_default(name: str, monkeypatch: pytest.MonkeyPatch):
-    assert chosen(name, monkeypatch) == AVX2
+    assert chosen(name, monkeypatch) == (AVX2[0], f"{AVX2[1]},+prefer-no-gather")
     monkeypatch.delenv(cpu.VARIABLE)
     assert target() == cpu.choose(host()) and target()[0] == host()[0]
 
 
-def test_vectors_fill_the_registers_of_avx512(monkeypatch: pytest.MonkeyPatch):
+def test_vectors_fill_the_registers_of_avx512_and_are_not_gathered(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(cpu.VARIABLE, raising=False)
-    for name in ("cascadelake", "sapphirerapids"):
-        assert cpu.choose((name, "+avx512f,+avx512vl"))[1] == "+avx512f,+avx512vl,-prefer-256-bit"
-    for host_ in (("alderlake", "+avx2,-avx512vl"), ("apple-m1", "+neon")):
+    for name in ("cascadelake", "znver4"):
+        assert cpu.choose((name, "+avx2,+avx512vl"))[1] == "+avx2,+avx512vl,-prefer-256-bit,+prefer-no-gather"
+    assert cpu.choose(("alderlake", "+avx2,-avx512vl"))[1] == "+avx2,-avx512vl,+prefer-no-gather"
+    for host_ in (("nehalem", "+sse4.2"), ("apple-m1", "+neon")):
         assert cpu.choose(host_) == host_
     assert chosen("x86-64-v4", monkeypatch, ("server", AVX512)) == cpu.named("x86-64-v4", AVX2)
     assert cpu.named("x86-64-v4", AVX2) == ("x86-64-v4", "-prefer-256-bit")
