@@ -498,6 +498,10 @@ class ColumnCosts(_Checked):
     max_prefetched_row_bytes: int = 2048
     """Bytes of such a row at most: processors prefetch longer rows themselves. functions_beside_peers.py "glu"."""
 
+    near_sums: int = 1024
+    """Sums over columns of a piece of a launch at most, which are added to row by row. Fewer stay in L1, and what a
+    piece reads of a long row is less. breadth.py "of 16x100000 axis 0"."""
+
     column_sum_rows: int = 4
     """Rows that a column sum adds before it loads and stores the total; more are read from too many addresses at once.
     breadth.py "sum of 64x127x65 axis 1"."""

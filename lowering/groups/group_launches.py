@@ -168,12 +168,19 @@ class _GroupLaunches:
         chunk = max(1, -(-extent // pieces))
         if chunk > self.costs.line_columns and pieces > 1:
             chunk = self._whole_lines(chunk)
+        if kinds and cut == group.inner[0] and not totals and not products:
+            chunk = min(chunk, self._near_columns())
         sizes = [chunk if loop == cut else n for loop, n in enumerate(group.space.extents)]
         accumulators = self._accumulators(totals, -(-extent // chunk), prod(sizes) > most_steps(sizes, self.costs))
         columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]
         rows = group.outer if group.structure.middle is None else group.middle
         accumulators += self._accumulators(columns, 1, group.count(rows) > self.costs.sum_steps, {cut: chunk})
         return self._with_combines(ColumnKernel(group, chunk, accumulators, cut, products), extent, accumulators)
+
+    def _near_columns(self) -> int:
+        """How many columns of the first loop over them a piece has at most: its sums are in L1 while rows go by."""
+        beside = self.group.count(self.group.inner[1:])
+        return self._whole_lines(max(1, self.costs.near_sums // max(1, beside)))
 
     def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
         if extent == 0:

@@ -37,6 +37,22 @@ def test_sums_and_extremes_of_few_columns(columns: int, threads: int):
             np.testing.assert_allclose(ours, exact, rtol=2e-5, atol=2e-4 * rows**0.5)
 
 
+@pytest.mark.parametrize("columns", [1023, 1024, 1025, 5000])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sums_over_many_columns_are_in_pieces_whose_sums_are_near(columns: int, threads: int):
+    def f(x: Any) -> Any:
+        e = np.exp(x - x.max(0))
+        return e / e.sum(0), x.var(axis=0), x.reshape(-1, columns // 5, 5).min(0)
+
+    for rows in (2, 7, 130):
+        x = _numbers(rows, columns // 5 * 5) / 9
+        columns = x.shape[1]
+        for ours, exact in zip(rlx.compile(f, threads=threads)(x), f(x.astype(np.float64)), strict=True):
+            np.testing.assert_allclose(ours, exact, rtol=2e-5, atol=1e-6)
+    lowered = rlx.lower(rlx.trace(lambda x: x.max(0), _numbers(7, 5000)), threads=threads)
+    assert "over 5000 by 1024 " in str(lowered)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "int64", "uint8", "uint32"])
 def test_positions_of_extremes_are_those_of_numpy(dtype: str):
     """The first of equal elements, along every axis; numbers are few, so that many are equal."""
