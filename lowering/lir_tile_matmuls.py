@@ -20,6 +20,7 @@ from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.kernel_pass import KernelPass
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.target import COMMON, TileCosts
+from xdsl_rlx.lowering.tiles.called_product import CalledProduct, can_be_called
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.integer_product import emit_integer_sums, with_offsets
 from xdsl_rlx.lowering.tiles.rounded_product import RoundedProduct
@@ -166,9 +167,10 @@ class _Product:
         tile, copies = _tile(factors, rows, columns, costs)
         fetches = copies and factors.right.lies_in_lines and not repeated and self._is_far()
         goes_on = factors.accumulate
-        product = TiledProduct(
-            factors, nest, tile, costs, ends, self._rows(), op.col_lo, columns, copies, goes_on, fetches
-        )
+        known = self._rows()
+        is_called = not repeated and can_be_called(factors, known, columns, costs)
+        kind = CalledProduct if is_called else TiledProduct
+        product = kind(factors, nest, tile, costs, ends, known, op.col_lo, columns, copies, goes_on, fetches)
         if factors.is_rounded:
             RoundedProduct(product).emit()
         else:

@@ -134,6 +134,10 @@ class TileCosts(MatmulCosts, Target):
     max_offset_rows: int = 1 << 14
     """Rows of a matmul of i8 up to which the sums of its bytes are on the stack. breadth.py "products"."""
 
+    min_called_terms: int = 16
+    """Terms of a sum from which on tiles are functions of the library, compiled once per machine. Beside fewer terms a
+    call takes long. breadth.py "2000x3x2000"."""
+
     matmul_ops: int = 150
     """Ops that a matmul becomes. The largest kernels are compiled first, beside the lowering of others. cold.py."""
 

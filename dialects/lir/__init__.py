@@ -31,6 +31,7 @@ from xdsl_rlx.dialects.lir.lapack import (
     TrsmOp,
     TrsvOp,
 )
+from xdsl_rlx.dialects.lir.library_call import LibraryCallOp
 from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
 from xdsl_rlx.dialects.lir.program import (
     ConstantOp,
@@ -51,6 +52,7 @@ from xdsl_rlx.dialects.lir.scalar import (
     ErfcxOp,
     ErfInvOp,
     FmodOp,
+    FreezeOp,
     GaussianOp,
     GeluOp,
     LgammaOp,
@@ -92,7 +94,9 @@ Lir = Dialect(
         BlockGemmOp,
         *LAPACK_OPS,
         FftOp,
+        LibraryCallOp,
         FmodOp,
+        FreezeOp,
         DigammaOp,
         ErfcOp,
         ErfcxOp,
@@ -133,6 +137,7 @@ __all__ = [
     "ErfcxOp",
     "FftOp",
     "FmodOp",
+    "FreezeOp",
     "GaussianOp",
     "GeluOp",
     "GemmOp",
@@ -146,6 +151,7 @@ __all__ = [
     "LapackOp",
     "LaunchOp",
     "LgammaOp",
+    "LibraryCallOp",
     "Lir",
     "LoopOp",
     "NdtrOp",

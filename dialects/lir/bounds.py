@@ -18,6 +18,7 @@ from xdsl_rlx.dialects.lir.collectives import CollectiveOp, CollectivePollOp, Co
 from xdsl_rlx.dialects.lir.debug import DebugPrintOp
 from xdsl_rlx.dialects.lir.fourier import FftOp
 from xdsl_rlx.dialects.lir.lapack import LAPACK_OPS, LapackOp
+from xdsl_rlx.dialects.lir.library_call import LibraryCallOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, is_contiguous, verify_buffer_type
 from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
 
@@ -116,6 +117,7 @@ _REACHES: dict[type[Operation], Callable[[Any], list[Reach]]] = {
     PrefetchOp: lambda op: _elements(op.buffer, op.indices),
     GemmOp: _gemm,
     BlockGemmOp: _block_gemm,
+    LibraryCallOp: lambda op: [reach for place in op.places for reach in _elements(*place)],
     FftOp: lambda op: [Reach(buffer, 0, op.piece) for buffer in op.workspace],
     **dict.fromkeys(LAPACK_OPS, _lapack),
 }
@@ -128,6 +130,7 @@ _WRITTEN: dict[type[Operation], Callable[[Any], tuple[SSAValue, ...]]] = {
     CollectivePollOp: lambda op: (op.request,),
     GemmOp: lambda op: (op.c,),
     BlockGemmOp: lambda op: (op.c,),
+    LibraryCallOp: lambda op: (*op.writes,),
     FftOp: lambda op: (op.result, *op.workspace),
     **dict.fromkeys(LAPACK_OPS, _written_by_lapack),
 }

@@ -7,7 +7,7 @@ Functions without an instruction are defined in `lowering/numba/math`.
 import abc
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, bf16, f32, f64, i8, i32
+from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, bf16, f32, f64, i8, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -129,6 +129,26 @@ class TanSmallOp(ScalarOp):
     """`result = tan(operand)` where |operand| is at most 2^16 (f32) or 2^30 (f64), otherwise unspecified."""
 
     name = "lir.tan_small"
+
+
+@irdl_op_definition
+class FreezeOp(IRDLOperation):
+    """
+    `result = operand` of an index, by an instruction whose result LLVM knows nothing of.
+
+    Addresses that begin with it are computed where they are used, not all in advance in registers of their own.
+    """
+
+    name = "lir.freeze"
+
+    operand = operand_def(IndexType())
+    result = result_def(IndexType())
+
+    traits = traits_def(Pure())
+    assembly_format = "$operand attr-dict"
+
+    def __init__(self, operand: SSAValue):
+        super().__init__(operands=[operand], result_types=[IndexType()])
 
 
 @irdl_op_definition

@@ -41,6 +41,7 @@ from xdsl_rlx.dialects.lir.scalar import (
     ErfcxOp,
     ErfInvOp,
     FmodOp,
+    FreezeOp,
     GaussianOp,
     GeluOp,
     LgammaOp,
@@ -323,6 +324,10 @@ class ScalarBuilder:
         """`a * b + c` of floats, rounded once where the processor has an instruction for it, else twice."""
         operands = [a.value, b.value, c.value]
         return self._result(math.FmaOp.create(operands=operands, result_types=[a.value.type], properties=_CONTRACT))
+
+    def freeze(self, a: Scalar) -> Scalar:
+        """The same index, of which LLVM knows nothing."""
+        return self._result(FreezeOp.create(operands=[a.value], result_types=[INDEX]))
 
     def pack_bf16(self, low: Scalar, high: Scalar) -> Scalar:
         """Two bf16 as one i32, `low` in its low half."""

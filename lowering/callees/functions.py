@@ -30,6 +30,7 @@ from xdsl_rlx.lowering.callees.fourier import (
     times,
     write,
 )
+from xdsl_rlx.lowering.callees.products import product_function
 from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.nest import Nested
@@ -60,10 +61,14 @@ class LibraryFunction:
         body, buffers, zero = Nested(self.body, self.options), made.block.args[:-2], made.index(0)
         made.entry.each(made.bounds, "i", lambda inside, index: body.emit(inside, index, zero, buffers))
         kernel = made.finish()
-        kernel.sym_name = StringAttr(name)
-        for one in (LirGuardRangePass(), with_costs(LirMarkUnrolledPass, model)):
-            one.rewrite(kernel, ())
-        return kernel
+        LirGuardRangePass().rewrite(kernel, ())
+        return _finished(kernel, name, model)
+
+
+def _finished(kernel: KernelOp, name: str, model: CostModel) -> KernelOp:
+    kernel.sym_name = StringAttr(name)
+    with_costs(LirMarkUnrolledPass, model).rewrite(kernel, ())
+    return kernel
 
 
 _TABLES: dict[Callable[..., None], tuple[str, ...]] = {
@@ -163,4 +168,16 @@ _WIDTHS = range(1, FRAMES + 1)
 @cache
 def library_kernel(name: str, model: CostModel) -> KernelOp:
     """The kernel of a function, lowered for a processor."""
+    if (product := product_function(name)) is not None:
+        return _finished(product.build(model).finish(), name, model)
     return functions()[name]().kernel(name, model)
+
+
+def is_function(name: str) -> bool:
+    """Whether the library has a function of a name."""
+    return name in functions() or product_function(name) is not None
+
+
+def is_unrolled(name: str) -> bool:
+    """Whether the loops of a function are unrolled vectors already, of which LLVM makes code as they are."""
+    return (product := product_function(name)) is not None and product.is_unrolled

@@ -96,6 +96,28 @@ class Matrix:
 
 
 @dataclass(frozen=True)
+class Strided(Matrix):
+    """A matrix in a flat buffer from element `first` on, of which strides are known where code runs; None is 1."""
+
+    first: SSAValue | None = None
+    strides: tuple[SSAValue | None, SSAValue | None] = (None, None)
+
+    def at(self, nest: Nest, row: SSAValue, column: SSAValue) -> list[SSAValue]:
+        """Where an element is."""
+        s = nest.scalars
+        terms = [] if self.first is None else [s.of(self.first)]
+        for number, stride in zip((row, column), self.strides, strict=True):
+            if constant_index(number) != 0:
+                terms.append(s.of(number) if stride is None else s.of(number) * s.of(stride))
+        if not terms:
+            return [nest.kernel.index(0)]
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        return [total.value]
+
+
+@dataclass(frozen=True)
 class Offsets:
     """What the sums of rows from `first` on start from."""
 

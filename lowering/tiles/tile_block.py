@@ -3,21 +3,25 @@ Which tiles there are, and what is copied for them, is in `tiled_product.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.lowering.nest.kernel_builder import Nest
-from xdsl_rlx.lowering.tiles.factors import Factors
+from xdsl_rlx.lowering.nest.kernel_builder import Nest, end_block
+from xdsl_rlx.lowering.tiles.factors import Factors, Strided
 
 Lane: TypeAlias = Callable[[Nest, SSAValue, int], None]
 """What is done with one sum of a line: it gets the lane, and the vector that this is in."""
+
+
+GROUP = 4
+"""Rows whose elements are loaded by one address and up to three strides."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,21 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class StridedPanel(Panel):
+    """A panel in a flat buffer, of which it is known where code runs how far apart its lines and its vectors are."""
+
+    apart: tuple[SSAValue, SSAValue] | None = None
+
+    def place(self, nest: Nest, k: SSAValue, j: SSAValue, vector: int, lanes: int) -> list[SSAValue]:
+        """Where column `j`, one of this vector, of line `k` is."""
+        assert self.apart is not None
+        s, (line, width) = nest.scalars, self.apart
+        lane = s.of(j) - vector * lanes if vector else s.of(j)
+        start = s.of(k) * s.of(line)
+        return [((start + s.of(width) * vector if vector else start) + lane).value]
+
+
+@dataclass(frozen=True)
 class TileRows:
     """Rows of a tile: `count` from `first` on, those below `new` computed by the tile before too."""
 
@@ -111,7 +130,7 @@ class TileBlock:
     """
     The tile of some rows, of all columns of a panel; its vectors have `lanes` numbers.
 
-    `goes_on`: sums are added to what there is; of a product that `begins` here, in the first part to zeros instead.
+    `goes_on`: sums are added to what there is, where `begins` is 0 to zeros instead.
     `chains`: in how many sums each is added up, a power of two that divides the lines.
     """
 
@@ -121,7 +140,7 @@ class TileBlock:
     rows: TileRows
     lanes: int
     goes_on: bool
-    begins: bool
+    begins: SSAValue | None
     chains: int
 
     def emit(self, nest: Nest) -> None:
@@ -140,9 +159,16 @@ class TileBlock:
                 for chain in range(chains):
                     self._step(inside, sums, (first + chain).value, chain)
 
-            assert panel.known_length is not None
-            nest.each((kernel.index(0), kernel.index(panel.known_length // chains)), "k", steps)
-        self._rows(nest, lambda at, r, i: self._end(at, sums, r, i), copied=False)
+            nest.each((kernel.index(0), nest.quotient(panel.length(nest), chains)), "k", steps)
+        if self.begins is None or self.rows.new is not None:
+            self._rows(nest, lambda at, r, i: self._end(at, sums, r, i, self.goes_on), copied=False)
+            return
+        first, later = Block(), Block()
+        for block, adds in ((first, False), (later, True)):
+            inside = Nest(block, kernel)
+            self._rows(inside, lambda at, r, i, adds=adds: self._end(at, sums, r, i, adds), copied=False)
+            end_block(block)
+        nest.choose((nest.scalars.of(self.begins) < 1).value, first, later)
 
     def _rows(self, nest: Nest, line: Callable[[Nest, SSAValue, SSAValue], Lane], copied: bool = True) -> None:
         """What `line` does with each lane, given the row's number in the tile and in all."""
@@ -187,11 +213,12 @@ class TileBlock:
         factors, panel = self.factors, self.panel
 
         def add(at: Nest, r: SSAValue, i: SSAValue) -> Lane:
-            line = self._sums_of(at, r)[chain]
             if self.left is None:
-                factor = factors.left.load(at, i, k).value
-            else:
-                factor = at.load(self.left.copy, self.left.place(at, self.rows, k, r)).value
+                return multiplied(at, r, factors.left.load(at, i, k))
+            return multiplied(at, r, at.load(self.left.copy, self.left.place(at, self.rows, k, r)))
+
+        def multiplied(at: Nest, r: SSAValue, number: Scalar) -> Lane:
+            line, factor = self._sums_of(at, r)[chain], number.value
 
             def lane(deep: Nest, j: SSAValue, vector: int) -> None:
                 s = deep.scalars
@@ -204,15 +231,51 @@ class TileBlock:
 
             return lane
 
-        self._rows(nest, add)
+        left = factors.left
+        if not isinstance(left, Strided) or left.strides[0] is None:
+            self._rows(nest, add)
+            return
+        self._from_row_to_row(nest, left, k, multiplied)
 
-    def _end(self, nest: Nest, sums: SSAValue, r: SSAValue, i: SSAValue) -> Lane:
+    def _from_row_to_row(
+        self, nest: Nest, left: Strided, k: SSAValue, body: Callable[[Nest, SSAValue, Scalar], Lane]
+    ) -> None:
+        """
+        `body` with the numbers of a column of the left factor, in groups of rows.
+
+        Processors add strides to the address of the first row of a group when they load. The address of each row in a
+        register would be more registers than there are.
+        """
+        (stride, _), zero, count = left.strides, nest.kernel.index(0), self.rows.count
+        assert stride is not None
+        step = nest.scalars.of(stride)
+
+        def group(inside: Nest, first: SSAValue, place: SSAValue, rows: int) -> None:
+            def one(deep: Nest, t: SSAValue) -> None:
+                s = deep.scalars
+                number = deep.load(left.buffer, [place, (s.of(t) * step).value])
+                self.panel.lanes(deep, self.lanes, body(deep, (s.of(first) + s.of(t)).value, number))
+
+            inside.each((zero, nest.kernel.index(rows)), "t", one)
+
+        def several(inside: Nest, first: SSAValue, places: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+            group(inside, first, places[0], GROUP)
+            return ((inside.scalars.of(places[0]) + step * GROUP).value,)
+
+        whole = count // GROUP * GROUP
+        places = (nest.scalars.freeze(nest.scalars.of(left.at(nest, zero, k)[0])).value,)
+        if whole:
+            places = nest.loop((zero, nest.kernel.index(whole)), places, several, "r", step=GROUP)
+        if whole < count:
+            group(nest, nest.kernel.index(whole), places[0], count - whole)
+
+    def _end(self, nest: Nest, sums: SSAValue, r: SSAValue, i: SSAValue, adds: bool) -> Lane:
         into, lines = self.factors.into, self._sums_of(nest, r)
 
         def lane(deep: Nest, j: SSAValue, _: int) -> None:
             at = into.at(deep, i, self._column(deep, j))
             total = self._with_last(deep, i, j, _sum([deep.load(sums, [line, j]) for line in lines]))
-            deep.store(self._onto(deep, at, i, total) if self.goes_on else total, into.buffer, at)
+            deep.store(self._onto(deep, at, i, total) if adds else total, into.buffer, at)
 
         return lane
 
@@ -231,7 +294,9 @@ class TileBlock:
         """A sum and what it is added to, once."""
         s = nest.scalars
         there = nest.load(self.factors.into.buffer, at)
-        before = s.select(s.of(self.panel.low) < 1, s.like(0.0, there), there) if self.begins else there
+        before = there
+        if self.begins is not None and self.rows.new is not None:
+            before = s.select(s.of(self.begins) < 1, s.like(0.0, there), there)
         after = before + total
         return after if self.rows.new is None else s.select(s.of(i) < s.of(self.rows.new), there, after)
 

@@ -379,7 +379,7 @@ class TiledProduct:
             rows,
             tile.lanes,
             goes_on=self.goes_on,
-            begins=self.begins,
+            begins=panel.low if self.begins else None,
             chains=chains,
         )
         block.emit(nest)

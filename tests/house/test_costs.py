@@ -33,6 +33,7 @@ FACTS = {
     # loops that LLVM's vectoriser takes, which the emitter asks about, too
     "lowering/lir_mark_unrolled.py": {"SHORT", "ROW_OF_VECTOR", "DIVIDED"},
     "lowering/tiles/factors.py": {"UNSIGNED"},  # bits
+    "lowering/tiles/tile_block.py": {"GROUP"},  # rows that addresses of x86 reach by one stride
     "lowering/tiles/side_by_side.py": {"MERGED"},  # lines that two merges bring together
 }
 

@@ -198,7 +198,7 @@ def test_a_far_right_factor_is_fetched_ahead(rows: int, backend: str):
     """Of 60 rows in pieces of 32 and 28, the number of tiles is not known: bounds are checked as it runs."""
     case = Case(rows, 550, 513, 32, False, False, True)
     module = once(case)
-    LirTileMatmulsPass(lanes=16, registers=32).apply(Context(), module)
+    LirTileMatmulsPass(lanes=16, registers=32, min_called_terms=10_000).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     fetched = [op for op in module.walk() if isinstance(op, PrefetchOp)]
     assert len(fetched) == 2 + 1, "both vectors of whole panels, one of the last"

@@ -26,6 +26,7 @@ from xdsl_rlx.dialects.lir import (
     FftOp,
     GemmOp,
     LapackOp,
+    LibraryCallOp,
     PollOp,
     PrefetchOp,
     ReturnOp,
@@ -550,19 +551,34 @@ class LlvmBody(LlvmLines):
         """Call the functions of the library one after the other."""
         assert isinstance(op, FftOp)
         self.written.update(buffers_written_by(op))
-        words = op.plan
-        plan = f"plan_{self._digest(repr(words))}"
-        self.words[plan] = words
+        plan = self.plan(op.plan)
         for call in fourier_calls(op):
-            pointers = [self.line(f"getelementptr inbounds i64, ptr @{plan}, i64 {call.word}")]
+            pointers = [self.line(f"getelementptr inbounds i64, ptr {plan}, i64 {call.word}")]
             for buffer in call.buffers:
                 pointers.append(
                     self.matrix(buffer, [op.piece], ("0", "0")) if buffer in op.workspace else self.names[buffer]
                 )
             pointers += [] if call.frames is None else self.frames(op, call.frames)
-            self.called[call.function] = len(pointers)
-            arguments = [*(f"ptr {x}" for x in pointers), "i64 0", f"i64 {call.iterations}"]
-            self.emit(f"call void {library_symbol(call.function)}({', '.join(arguments)})")
+            self.call_callee(call.function, pointers, ("0", str(call.iterations)))
+
+    def call(self, op: Operation) -> None:
+        """Call a function of the library that is compiled once per machine."""
+        assert isinstance(op, LibraryCallOp)
+        self.written.update(op.writes)
+        pointers = [self.plan(op.plan), *(self.address(*place) for place in op.places)]
+        self.call_callee(op.function.data, pointers, (self.names[op.low], self.names[op.high]))
+
+    def plan(self, words: list[int]) -> str:
+        """The constant that holds the words that functions of the library read."""
+        name = f"plan_{self._digest(repr(words))}"
+        self.words[name] = words
+        return f"@{name}"
+
+    def call_callee(self, function: str, pointers: Sequence[str], numbers: tuple[str, str]) -> None:
+        """Call a function with addresses and two numbers."""
+        self.called[function] = len(pointers)
+        arguments = [*(f"ptr {x}" for x in pointers), *(f"i64 {x}" for x in numbers)]
+        self.emit(f"call void {library_symbol(function)}({', '.join(arguments)})")
 
     def frames(self, op: FftOp, frames: Frames) -> list[str]:
         """The addresses of the frames of a block."""
@@ -665,6 +681,7 @@ _EMITTERS: dict[type[Operation], Callable[[LlvmBody, Operation], None]] = {
     BlockGemmOp: LlvmBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, LlvmBody.lapack),
     FftOp: LlvmBody.fourier,
+    LibraryCallOp: LlvmBody.call,
     CheckOp: LlvmBody.check,
     PollOp: LlvmBody.poll,
     DebugPrintOp: LlvmBody.debug_print,

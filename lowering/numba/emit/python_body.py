@@ -32,6 +32,7 @@ from xdsl_rlx.dialects.lir import (
     FftOp,
     GemmOp,
     LapackOp,
+    LibraryCallOp,
     PollOp,
     PrefetchOp,
     ReturnOp,
@@ -347,10 +348,7 @@ class PythonBody:
     def fourier(self, op: Operation) -> None:
         """Calls of the functions of the library, which `python_module.py` prints too."""
         assert isinstance(op, FftOp)
-        words, plan = op.plan, self.unique("plan")
-        self.emit(f"{plan} = stack('i64[{len(words)}]')")
-        for number, word in enumerate(words):
-            self.emit(f"{plan}[{number}] = {word}")
+        plan = self.plan(op.plan)
         for call in fourier_calls(op):
             places = [f"at({plan}, ({call.word},))"]
             for buffer in call.buffers:
@@ -358,6 +356,21 @@ class PythonBody:
                 places.append(self.at(buffer, leading, ("0", "0")))
             places += [] if call.frames is None else self.frames(op, call.frames)
             self.emit(f"{call.function}({', '.join([*places, '0', str(call.iterations)])})")
+
+    def call(self, op: Operation) -> None:
+        """Call a function of the library, which `python_module.py` prints too."""
+        assert isinstance(op, LibraryCallOp)
+        plan = self.plan(op.plan)
+        places = [f"at({plan}, (0,))", *(self.at(buffer, indices, ()) for buffer, indices in op.places)]
+        self.emit(f"{op.function.data}({', '.join([*places, self.names[op.low], self.names[op.high]])})")
+
+    def plan(self, words: Sequence[int]) -> str:
+        """An array of the words that functions of the library read."""
+        plan = self.unique("plan")
+        self.emit(f"{plan} = stack('i64[{len(words)}]')")
+        for number, word in enumerate(words):
+            self.emit(f"{plan}[{number}] = {word}")
+        return plan
 
     def frames(self, op: FftOp, frames: Frames) -> list[str]:
         """The addresses of the frames of a block."""
@@ -392,6 +405,7 @@ _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
     BlockGemmOp: PythonBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, PythonBody.lapack),
     FftOp: PythonBody.fourier,
+    LibraryCallOp: PythonBody.call,
     CheckOp: PythonBody.check,
     PollOp: PythonBody.poll,
     ReturnOp: PythonBody.ret,

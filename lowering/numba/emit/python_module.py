@@ -39,7 +39,7 @@ from xdsl_rlx.dialects.lir import (
 from xdsl_rlx.dialects.lir.control_flow import program_ops
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.callees.functions import functions, library_kernel
+from xdsl_rlx.lowering.callees.functions import is_function, library_kernel
 from xdsl_rlx.lowering.numba.emit.helpers import helpers_of, imports_of, words_of
 from xdsl_rlx.lowering.numba.emit.python_body import PythonBody, identifier, type_text
 from xdsl_rlx.lowering.numba.emit.scalar_types import buffer_type, outside_type, python_type
@@ -83,7 +83,7 @@ def emit_kernels(module: ModuleOp) -> str:
 
 def _module(kernels: list[KernelOp], programs: list[str], threads: int) -> str:
     texts = [_kernel(kernel, identifier(kernel.sym_name.data)) for kernel in kernels]
-    called = dict.fromkeys(name for name in _CALL.findall("\n".join(texts)) if name in functions())
+    called = dict.fromkeys(name for name in _CALL.findall("\n".join(texts)) if is_function(name))
     shared = {name: library_kernel(name, cost_model()) for name in called}
     kernels = [*shared.values(), *kernels]
     body = [*(_kernel(kernel, name) for name, kernel in shared.items()), *texts, *programs]

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.lir.scalar import DotBf16Op, DotI8Op, FmodOp, PackBf16Op, PackI8Op
+from xdsl_rlx.dialects.lir.scalar import DotBf16Op, DotI8Op, FmodOp, FreezeOp, PackBf16Op, PackI8Op
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.numba.emit import packed_texts
 from xdsl_rlx.lowering.numba.emit.packed_texts import LlvmLine
@@ -440,6 +440,7 @@ ROWS: dict[type[Operation], Row] = {
     arith.FPToSIOp: _to_int("s"),
     arith.FPToUIOp: _to_int("u"),
     arith.BitcastOp: Row(_bitcast_python, _convert("bitcast")),
+    FreezeOp: Row("{0}", "freeze {t} {0}"),
     arith.IndexCastOp: Row(_index_cast_python, _index_cast_llvm),
     **{op: _function(name, 2 if name == "pow" else 1) for op, name in FUNCTIONS.items()},
     FmodOp: Row(_fmod_python, _fmod_llvm),

@@ -30,6 +30,7 @@ from xdsl_rlx.lowering.numba.machine.model import model_of
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, lower_to_lir
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.numba.runtime.library import by_effort
 from xdsl_rlx.lowering.pipelines import checks_bounds
 from xdsl_rlx.lowering.run_errors import CompileError, ConfigurationError, RlxError
 
@@ -70,9 +71,10 @@ def write_library(
         raise RlxError(f"graph {program.name!r} prints, which a library cannot; export it without rlx.debug.print")
     texts = list(Backend(compiled.origin.backend).texts(module, iter(kernels_of(module))))
     called = dict.fromkeys(name for text in texts for name in library_calls(text))
-    texts += [library_llvm(called, model_of(code_target.cpu))] if called else []
+    library = {effort: library_llvm(names, model_of(code_target.cpu)) for effort, names in by_effort(called).items()}
     driver = llvm_text((scheduler,), ("rlx_run", "rlx_work"), code_target.processor)
     objects = [llvm.shared_object(text, code_target, llvm.Effort(compiled.origin.effort)) for text in texts]
+    objects += [llvm.shared_object(text, code_target, effort) for effort, text in library.items()]
     objects.append(llvm.shared_object(driver, code_target, llvm.Effort.LIGHT))
     functions = sorted({int(found) for text in texts for found in _BLAS_ENTRY.findall(text)})
     # another processor runs no library of this one

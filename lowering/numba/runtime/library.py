@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.lowering.numba.driver.process import making
@@ -15,19 +15,29 @@ _addresses: dict[str, int] = {}
 
 
 def addresses_of(symbols: Sequence[str]) -> list[int]:
-    """The addresses of functions of the library, which are never unloaded. Those not in the cache are one module."""
+    """The addresses of functions of the library, never unloaded. Those not in the cache are compiled together."""
     with making:
         missing = [x for x in dict.fromkeys(symbols) if x not in _addresses and not _load_from_cache(x)]
         if missing:
             # not imported where the code is in the cache
             from xdsl_rlx.lowering.numba.emit.llvm_module import library_llvm
 
-            names = [symbol.removeprefix(LIBRARY) for symbol in missing]
-            code = llvm.compile_llvm(library_llvm(names, cost_model()))
-            for symbol in missing:
-                disk_cache.store(_key(symbol), code)
-            _add(code)
+            for effort, names in by_effort(symbol.removeprefix(LIBRARY) for symbol in missing).items():
+                code = llvm.compile_llvm(library_llvm(names, cost_model()), effort=effort)
+                for name in names:
+                    disk_cache.store(_key(f"{LIBRARY}{name}"), code)
+                _add(code)
         return [_addresses[symbol] for symbol in symbols]
+
+
+def by_effort(names: Iterable[str]) -> dict[llvm.Effort, list[str]]:
+    """Functions by how hard LLVM has to try."""
+    from xdsl_rlx.lowering.callees.functions import is_unrolled
+
+    found: dict[llvm.Effort, list[str]] = {}
+    for name in names:
+        found.setdefault(llvm.Effort.DIRECT if is_unrolled(name) else llvm.Effort.FULL, []).append(name)
+    return found
 
 
 def _key(symbol: str) -> str:

@@ -1,8 +1,9 @@
-// RUN: xdsl-opt %s -p 'lir-tile-matmuls{lanes=16 registers=32}' | filecheck %s --check-prefix=COMMON
-// RUN: xdsl-opt %s -p 'lir-tile-matmuls{lanes=16 registers=32 l1-bytes=16384}' | filecheck %s --check-prefix=L1
-// RUN: xdsl-opt %s -p 'lir-tile-matmuls{lanes=16 registers=32 l2-bytes=524288}' | filecheck %s --check-prefix=L2
-// RUN: xdsl-opt %s -p 'lir-tile-matmuls{panel-depth=128 max-uncut-depth=192}' | filecheck %s --check-prefix=DEPTH
+// RUN: xdsl-opt %s -p 'lir-tile-matmuls{min-called-terms=1000 lanes=16 registers=32}' | filecheck %s --check-prefix=COMMON
+// RUN: xdsl-opt %s -p 'lir-tile-matmuls{min-called-terms=1000 lanes=16 registers=32 l1-bytes=16384}' | filecheck %s --check-prefix=L1
+// RUN: xdsl-opt %s -p 'lir-tile-matmuls{min-called-terms=1000 lanes=16 registers=32 l2-bytes=524288}' | filecheck %s --check-prefix=L2
+// RUN: xdsl-opt %s -p 'lir-tile-matmuls{min-called-terms=1000 panel-depth=128 max-uncut-depth=192}' | filecheck %s --check-prefix=DEPTH
 
+// The matmul becomes loops where functions of the library are for longer sums.
 // A panel of the RHS, 256 rows of 32 columns, fills L1; the rows of the LHS that it is multiplied by, 512, fill half of L2.
 // COMMON-LABEL: lir.kernel @k0_matmul
 // COMMON-DAG: [[ROWS:%.*]] = arith.constant 512 : index

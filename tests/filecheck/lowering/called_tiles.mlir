@@ -1,0 +1,31 @@
+// RUN: xdsl-opt %s -p 'lir-tile-matmuls{lanes=16 registers=32}' | filecheck %s
+
+// Three tiles of ten rows for each panel of 16 columns. Of 500 terms, 256 and then 244 are added up; those from 0 on are
+// stored, the others added.
+// CHECK-LABEL: lir.kernel @k0_matmul
+// CHECK: scf.for %block = %c0 to %c500 step %c256 {
+// CHECK-NEXT: %0 = arith.addi %block, %c256 : index
+// CHECK-NEXT: %1 = arith.minsi %0, %c500 : index
+// CHECK-NEXT: scf.for %j = %c0 to %c5 step %c1 {
+// CHECK-NEXT: %2 = arith.muli %j, %c16 : index
+// CHECK-NEXT: %3 = arith.addi %c0_1, %2 : index
+// CHECK-NEXT: %4 = arith.subi %1, %block : index
+// CHECK-NEXT: lir.library_call "gemm_lines_16_v16_f32" [80](%b) to(%panel) at[%block, %3, %c0, %c0] range %c0 to %4 : (memref<500x80xf32>) to(memref<256x16xf32>)
+// CHECK-NEXT: lir.library_call "gemm_tile_10x16_v16_f32" [3, 500, 1, 5000, 16, 16, 80, 80, 0](%a, %panel, %b) to(%c) at[%lo, %block, %c0, %c0, %block, %3, %lo, %3] range %block to %1 : (memref<30x500xf32>, memref<256x16xf32>, memref<500x80xf32>) to(memref<30x80xf32>)
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: lir.return
+builtin.module {
+  lir.program @forward {
+    %x = lir.input "x" : memref<30x500xf32>
+    %w = lir.param "w" : memref<500x80xf32>
+    %y = lir.output 0 : memref<30x80xf32>
+    lir.launch @k0_matmul over 30 by 30 reads(%x, %w : memref<30x500xf32>, memref<500x80xf32>) writes(%y : memref<30x80xf32>)
+  }
+  lir.kernel @k0_matmul(%a: memref<30x500xf32>, %b: memref<500x80xf32>, %c: memref<30x80xf32>, %lo: index, %hi: index) {
+    %c0 = arith.constant 0 : index
+    %c80 = arith.constant 80 : index
+    lir.gemm %a[], %b[], %c[] rows %lo to %hi cols %c0 to %c80 : memref<30x500xf32>, memref<500x80xf32>, memref<30x80xf32>
+    lir.return
+  }
+}
