@@ -61,6 +61,14 @@ class CalledProduct(TiledProduct):
     """The same product by calls, of a number of rows that is known."""
 
     @property
+    def _part(self) -> int:
+        """Lines of a panel, of parts of about one length: a short last one would store all sums anew."""
+        most = super()._part
+        if self._depth <= self.costs.max_uncut_depth:
+            return most
+        return -(-self._depth // -(-self._depth // most))
+
+    @property
     def _overlaps(self) -> bool:
         """Rows that are added to are computed once."""
         return super()._overlaps and not self.goes_on

@@ -1,17 +1,17 @@
 // RUN: xdsl-opt %s -p 'lir-tile-matmuls{lanes=16 registers=32}' | filecheck %s
 
-// Three tiles of ten rows for each panel of 16 columns. Of 500 terms, 256 and then 244 are added up; those from 0 on are
+// Three tiles of ten rows for each panel of 16 columns. Of 500 terms, 250 and then 250 are added up; those from 0 on are
 // stored, the others added.
 // CHECK-LABEL: lir.kernel @k0_matmul
-// CHECK: scf.for %block = %c0 to %c500 step %c256 {
-// CHECK-NEXT: %0 = arith.addi %block, %c256 : index
+// CHECK: scf.for %block = %c0 to %c500 step %c250 {
+// CHECK-NEXT: %0 = arith.addi %block, %c250 : index
 // CHECK-NEXT: %1 = arith.minsi %0, %c500 : index
 // CHECK-NEXT: scf.for %j = %c0 to %c5 step %c1 {
 // CHECK-NEXT: %2 = arith.muli %j, %c16 : index
 // CHECK-NEXT: %3 = arith.addi %c0_1, %2 : index
 // CHECK-NEXT: %4 = arith.subi %1, %block : index
-// CHECK-NEXT: lir.library_call "gemm_lines_16_v16_f32" [80](%b) to(%panel) at[%block, %3, %c0, %c0] range %c0 to %4 : (memref<500x80xf32>) to(memref<256x16xf32>)
-// CHECK-NEXT: lir.library_call "gemm_tile_10x16_v16_f32" [3, 500, 1, 5000, 16, 16, 80, 80, 0](%a, %panel, %b) to(%c) at[%lo, %block, %c0, %c0, %block, %3, %lo, %3] range %block to %1 : (memref<30x500xf32>, memref<256x16xf32>, memref<500x80xf32>) to(memref<30x80xf32>)
+// CHECK-NEXT: lir.library_call "gemm_lines_16_v16_f32" [80](%b) to(%panel) at[%block, %3, %c0, %c0] range %c0 to %4 : (memref<500x80xf32>) to(memref<250x16xf32>)
+// CHECK-NEXT: lir.library_call "gemm_tile_10x16_v16_f32" [3, 500, 1, 5000, 16, 16, 80, 80, 0](%a, %panel, %b) to(%c) at[%lo, %block, %c0, %c0, %block, %3, %lo, %3] range %block to %1 : (memref<30x500xf32>, memref<250x16xf32>, memref<500x80xf32>) to(memref<30x80xf32>)
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 // CHECK-NEXT: lir.return
