@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
 from xdsl_rlx.dialects.lir.collectives import CollectiveOp, CollectivePollOp, CollectiveStartOp, CollectiveWaitOp
 from xdsl_rlx.dialects.lir.debug import DebugPrintOp
 from xdsl_rlx.dialects.lir.fourier import FftOp
-from xdsl_rlx.dialects.lir.lapack import LAPACK_OPS, LapackOp
+from xdsl_rlx.dialects.lir.lapack import LAPACK_OPS, GetrfOp, LapackOp
 from xdsl_rlx.dialects.lir.library_call import LibraryCallOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, is_contiguous, verify_buffer_type
 from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
@@ -107,6 +107,12 @@ def _lapack(op: LapackOp) -> list[Reach]:
     return [reach for x in op.buffers() for reach in _elements(x.buffer, x.indices)]
 
 
+def _getrf(op: GetrfOp) -> list[Reach]:
+    rank = len(op.a_indices)
+    sizes = [(rank + n, size) for n, size in enumerate((op.lines, op.columns)) if size is not None]
+    return [*_lapack(op), *(Reach(op.a, dimension, size, size) for dimension, size in sizes)]
+
+
 def _written_by_lapack(op: LapackOp) -> tuple[SSAValue, ...]:
     return tuple(x.buffer for x in op.buffers() if x.parameter.is_written)
 
@@ -120,6 +126,7 @@ _REACHES: dict[type[Operation], Callable[[Any], list[Reach]]] = {
     LibraryCallOp: lambda op: [reach for place in op.places for reach in _elements(*place)],
     FftOp: lambda op: [Reach(buffer, 0, op.piece) for buffer in op.workspace],
     **dict.fromkeys(LAPACK_OPS, _lapack),
+    GetrfOp: _getrf,
 }
 _WRITTEN: dict[type[Operation], Callable[[Any], tuple[SSAValue, ...]]] = {
     memref.StoreOp: lambda op: (op.memref,),

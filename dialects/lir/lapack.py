@@ -19,6 +19,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     traits_def,
     var_operand_def,
@@ -108,8 +109,9 @@ class BufferArgument:
             raise VerifyException(f"expected {self.parameter.name} of type {element}, got {type_}")
 
 
-CallArgument: TypeAlias = int | bool | float | BufferArgument
-"""Of a call: an integer, whether something is transposed or wanted, a factor of 1, or the address of a buffer."""
+CallArgument: TypeAlias = int | bool | float | BufferArgument | SSAValue
+"""Of a call: an integer, known or an index, whether something is transposed or wanted, a factor of 1, or the address of
+a buffer."""
 
 
 class LapackOp(IRDLOperation, abc.ABC):
@@ -124,9 +126,14 @@ class LapackOp(IRDLOperation, abc.ABC):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self, *buffers: tuple[SSAValue, Sequence[SSAValue]], flags: Sequence[str] = ()):
+    def __init__(
+        self,
+        *buffers: tuple[SSAValue, Sequence[SSAValue]],
+        flags: Sequence[str] = (),
+        sizes: Sequence[SSAValue | None] = (),
+    ):
         super().__init__(
-            operands=[operand for x in buffers for operand in x],
+            operands=[*(operand for x in buffers for operand in x), *sizes],
             properties=dict.fromkeys(flags, UnitAttr()),
         )
 
@@ -202,7 +209,8 @@ class GetrfOp(LapackOp):
     LU factorisation with partial pivoting, in place, of the transpose of `a` (LAPACK's columns are the rows of `a`).
 
     `pivots` gets the row, counted from 1, with which each row was interchanged. Index operands select the leading
-    dimensions of each buffer. f32 or f64.
+    dimensions of each buffer. f32 or f64. With `lines` and `columns`, `a` has any extents, and only the first `lines`
+    rows and `columns` columns are factored; `pivots` has an element for each row of the buffer.
     """
 
     name = "lir.getrf"
@@ -213,15 +221,34 @@ class GetrfOp(LapackOp):
     a_indices = var_operand_def(INDEX)
     pivots = operand_def(MemRefType.constr())
     pivots_indices = var_operand_def(INDEX)
+    lines = opt_operand_def(INDEX)
+    columns = opt_operand_def(INDEX)
 
-    assembly_format = _format("a", "pivots")
+    assembly_format = _format("a", "pivots", flag="(`lines` $lines^)? (`columns` $columns^)?")
+
+    def __init__(
+        self,
+        *buffers: tuple[SSAValue, Sequence[SSAValue]],
+        flags: Sequence[str] = (),
+        sizes: tuple[SSAValue, SSAValue] | None = None,
+    ):
+        super().__init__(*buffers, flags=flags, sizes=sizes or (None, None))
 
     def arguments(self) -> list[CallArgument]:
         a, pivots = self.buffers()
-        return [*a.shape, a, a.leading_dimension, pivots, _UNREAD]
+        lines, columns = self.lines, self.columns
+        if lines is None or columns is None:
+            return [*a.shape, a, a.leading_dimension, pivots, _UNREAD]
+        return [columns, lines, a, a.leading_dimension, pivots, _UNREAD]
 
     def verify_shapes(self) -> None:
-        _check_pivots(*self.buffers())
+        if (self.lines is None) != (self.columns is None):
+            raise VerifyException("expected both lines and columns, or none")
+        a, pivots = self.buffers()
+        if self.lines is None:
+            _check_pivots(a, pivots)
+        else:
+            _check_shape(pivots, a.shape[0])
 
 
 @irdl_op_definition

@@ -183,9 +183,13 @@ def _blas(name: str, matrix: Array) -> Callable[..., Any]:
 
 @_word
 def getrf(a: Array, pivots: Array) -> None:
-    """LU factorisation in place of the matrix whose columns are the lines of `a`; see `lir.getrf`."""
+    """
+    LU factorisation in place of the matrix whose columns are the lines of `a`; see `lir.getrf`.
+
+    `a` may be a window from the corner of a buffer on. `pivots` has an element for each line of that buffer.
+    """
     factors, steps, _ = _lapack("getrf", a)(a.T)
-    a[...], pivots[...] = factors.T, steps + 1
+    a[...], pivots[: len(steps)] = factors.T, steps + 1
 
 
 @_word

@@ -12,14 +12,14 @@ from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.lir import LAPACK_OPS, LapackOp
+from xdsl_rlx.dialects.lir import LAPACK_OPS, GetrfOp, LapackOp
 from xdsl_rlx.dialects.lir.bounds import SCRATCH_LIMIT
 from xdsl_rlx.dialects.lir.memory import byte_size
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder, is_float
 from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.nest import arithmetic
 from xdsl_rlx.lowering.nest.arithmetic import Arithmetic, TypesError
-from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, Views, WideView, check_writable
+from xdsl_rlx.lowering.nest.array_views import ArrayView, Span, Views, WideView, check_writable, index_of
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import Indices, Iteration
 
@@ -361,3 +361,21 @@ def _lapack(op: type[LapackOp]) -> Meaning:
 
 for _op in LAPACK_OPS:
     MEANINGS[_op.ROUTINE.name] = _lapack(_op)
+
+
+@_row
+def _getrf(place: Place, a: ArrayView, pivots: ArrayView) -> None:
+    spans = [x for x in a.places[-2:] if isinstance(x, Span)]
+    if all(x.is_whole for x in spans):
+        _lapack(GetrfOp)(place, a, pivots)
+        return
+    if len(spans) < 2 or any(isinstance(x.start, Scalar) or x.start != 0 for x in spans):
+        raise TypesError("getrf takes lines and columns from the first one of a on")
+    if not all(isinstance(x, Span) and x.is_whole for x in pivots.places[-1:]):
+        raise TypesError("getrf takes all of the last dimension of pivots, not a range")
+    nest, buffers = place.nest, list[tuple[SSAValue, list[SSAValue]]]()
+    for view, rank in ((a, 2), (pivots, 1)):
+        check_writable(nest, view)
+        buffers.append((view.buffer, place.views.indices(nest, view)[:-rank]))
+    sizes = index_of(nest, spans[0].size), index_of(nest, spans[1].size)
+    nest.builder.insert(GetrfOp(*buffers, sizes=sizes))

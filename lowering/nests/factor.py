@@ -22,12 +22,12 @@ from xdsl_rlx.lowering.nest import (
     geqrf,
     gesdd,
     orgqr,
-    potrf,
     rolled,
     scratch,
     sqrt,
     syevd,
 )
+from xdsl_rlx.lowering.nests import cholesky_blocks
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 SWEEPS = 24
@@ -56,25 +56,13 @@ def cholesky_nest(op: CholeskyOp, work: Work) -> None:
     matrices = (batch, n, n)
     reads, writes = [work.read(op.operand, matrices)], [work.write(op.result, matrices)]
 
+    if n > SMALL_CHOLESKY:
+        cholesky_blocks.factorise(work, *reads, *writes)
+        return
+
     @work.over(batch if n else 0, n * n * n // 3 + n * n, reads, writes)
     def factorise(it: Iteration, operand: Array, result: Array) -> None:
-        a, factor = operand[it.index], result[it.index]
-        if n <= SMALL_CHOLESKY or _by_lapack(a, factor):
-            _by_columns(a, factor)
-
-
-def _by_lapack(a: Array, factor: Array) -> Number:
-    """Whether there is no factor of finite numbers: what LAPACK leaves then is not what loops of our own leave."""
-    n, _ = a.shape
-    info, total = scratch(1, i32), 0.0
-    _lower_half(a, factor)
-    for i in rolled(range(n)):
-        for j in rolled(range(i + 1, n)):
-            factor[i, j] = 0.0
-    potrf(factor, info)
-    for i in rolled(range(n)):
-        total = accumulate(total, factor[i, i])
-    return (info[0] != 0) | (total - total != 0.0)
+        _by_columns(operand[it.index], result[it.index])
 
 
 def _lower_half(a: Array, result: Array) -> Number:

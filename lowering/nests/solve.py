@@ -24,14 +24,13 @@ from xdsl_rlx.lowering.nest import (
     accumulate,
     cast,
     fma,
-    getrf,
     getrs,
     ndrange,
     rolled,
     scratch,
     trsv,
 )
-from xdsl_rlx.lowering.nests import solve_blocks, solve_lanes
+from xdsl_rlx.lowering.nests import lu_blocks, solve_blocks, solve_lanes
 from xdsl_rlx.lowering.nests.solve_lanes import beyond, chosen_row
 from xdsl_rlx.lowering.nests.sort import FloatOrder
 from xdsl_rlx.lowering.nests.work import NEST, Work
@@ -70,14 +69,14 @@ def lu_nest(op: LuOp, work: Work) -> None:
     if many:
         solve_lanes.factorise(work, cost, operand, writes)
         return
+    if n > SMALL:
+        lu_blocks.factorise(work, operand, writes)
+        return
 
     @work.over(batch if n else 0, cost, [operand], writes)
     def factorise(it: Iteration, operand: Array, packed: Array, pivots: Array) -> None:
         a, steps = packed[it.index], pivots[it.index]
         a[...] = operand[it.index]
-        if n > SMALL:
-            getrf(a, steps)
-            return
         line = scratch(n, element)
         for low, high in _blocks(n, below=True):
             for k in range(low, high):
@@ -258,7 +257,7 @@ def triangular_solve_nest(op: TriangularSolveOp, work: Work) -> None:
         return
     reads, result = [a, work.read(op.b, (batch, n, columns))], work.write(op.result, (batch, n, columns))
     if n > SMALL:
-        solve_blocks.solve_triangle(work, reads, result, solve_blocks.Triangle(**flags))
+        solve_blocks.solve_triangle(work, reads, result, solve_blocks.Triangle(element_of(op.a), **flags))
         return
 
     @work.over(batch if n * columns else 0, cost, reads, [result])

@@ -9,12 +9,14 @@ from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, rolled, trsm
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, rolled
 from xdsl_rlx.lowering.nests.solve_lanes import chosen_row
+from xdsl_rlx.lowering.nests.substitution import ROWS as TILE_ROWS
+from xdsl_rlx.lowering.nests.substitution import columns_of, padded, substitute
 from xdsl_rlx.lowering.nests.work import Work
 
 ROWS = 64
-"""Rows of a block at most: BLAS solves one, a matmul subtracts the others from it. Larger blocks leave less to matmuls,
+"""Rows of a block at most: tiles solve one, a matmul subtracts the others from it. Larger blocks leave less to matmuls,
 which are two to three times as fast; benchmark: `cholesky 500 grad` of breadth.py."""
 
 WIDTH = 256
@@ -25,6 +27,7 @@ WIDTH = 256
 class Triangle:
     """Which triangle of a matrix is meant, as in `mir.triangular_solve`."""
 
+    element: Attribute
     lower: bool
     transpose: bool = False
     unit_diagonal: bool = False
@@ -43,7 +46,7 @@ class _Blocks:
 
     @property
     def rows(self) -> int:
-        return -(-self.n // self.count)
+        return padded(-(-self.n // self.count), TILE_ROWS)
 
     @property
     def panels(self) -> int:
@@ -55,7 +58,8 @@ class _Blocks:
 
     def room(self, work: Work, extent: int, cost: int, element: Attribute) -> list[Argument]:
         """A block of right-hand sides and one of the diagonal, for each piece."""
-        shapes = {"part": (self.rows, self.width), "diagonal": (self.rows, self.rows)}
+        width = padded(self.width, columns_of(element))
+        shapes = {"part": (self.rows, width), "diagonal": (self.rows, self.rows)}
         return [work.scratch_per_piece(extent, cost, shape, element, name) for name, shape in shapes.items()]
 
 
@@ -81,9 +85,14 @@ def solve_with_factors(work: Work, reads: Sequence[Argument], result: Argument, 
     batch, n, columns = result.shape
     if not columns:
         return
-    blocks, lower, upper = _Blocks(n, columns), Triangle(True, forwards), Triangle(False, forwards, True)
+    element = result.buffer.element
+    blocks, lower, upper = (
+        _Blocks(n, columns),
+        Triangle(element, True, forwards),
+        Triangle(element, False, forwards, True),
+    )
     panels, width, cost = blocks.panels, blocks.width, 2 * n * n * blocks.width
-    room = blocks.room(work, batch * panels, cost, result.buffer.element)
+    room = blocks.room(work, batch * panels, cost, element)
 
     @work.over(batch * panels, cost, reads, [result, *room])
     def solve(it: Iteration, a: Array, pivots: Array, b: Array, x: Array, part: Array, diagonal: Array) -> None:
@@ -116,27 +125,47 @@ def _solve(a: Array, x: Array, part: Array, diagonal: Array, first: Number, last
     """
     (n, _), (rows, width) = x.shape, part.shape
     count, goes_down, wide = -(-n // rows), triangle.lower != triangle.transpose, last - first
+    for i in rolled(range(rows)):
+        for j in rolled(range(width)):
+            part[i, j] = 0.0
     for step in rolled(range(count)):
         low = (step if goes_down else count - 1 - step) * rows
         high = min(low + rows, n)
         many = high - low
         start, end = (0, low) if goes_down else (high, n)
-        for i in rolled(range(rows)):
-            for j in range(rows):
-                diagonal[i, j] = 0.0
-            diagonal[i, i] = 1.0
-            for j in range(width):
-                part[i, j] = 0.0
-        for i in rolled(range(many)):
-            for j in range(many):
-                diagonal[i, j] = a[low + i, low + j]
+        _take_diagonal(a, diagonal, low, many, triangle.transpose)
         if step > 0:
             factor = a[start:end, low:high].T if triangle.transpose else a[low:high, start:end]
             part[:many, :wide] = factor @ x[start:end, first:last]
+            for i in rolled(range(many)):
+                for j in rolled(range(wide)):
+                    part[i, j] = x[low + i, first + j] - part[i, j]
+        else:
+            for i in rolled(range(many)):
+                for j in rolled(range(wide)):
+                    part[i, j] = x[low + i, first + j]
+        for i in rolled(range(many, rows)):
+            for j in rolled(range(wide)):
+                part[i, j] = 0.0
+        element, divides = triangle.element, not triangle.unit_diagonal
+        size = columns_of(element)
+        tiles = (wide + (size - 1)) // size
+        substitute(diagonal, part, tiles, element, backwards=not goes_down, divides=divides)
         for i in rolled(range(many)):
-            for j in range(wide):
-                part[i, j] = x[low + i, first + j] - part[i, j]
-        trsm(diagonal, part, lower=triangle.lower, transpose=triangle.transpose, unit_diagonal=triangle.unit_diagonal)
-        for i in rolled(range(many)):
-            for j in range(wide):
+            for j in rolled(range(wide)):
                 x[low + i, first + j] = part[i, j]
+
+
+def _take_diagonal(a: Array, t: Array, low: Number, many: Number, transpose: bool) -> None:
+    """The transpose of a block of the matrix that is solved with, with ones behind its end."""
+    rows, _ = t.shape
+    for i in rolled(range(rows)):
+        for j in rolled(range(rows)):
+            t[i, j] = 0.0
+        t[i, i] = 1.0
+    for i in rolled(range(many)):
+        for j in rolled(range(many)):
+            if transpose:
+                t[i, j] = a[low + i, low + j]
+            else:
+                t[j, i] = a[low + i, low + j]

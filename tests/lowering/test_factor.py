@@ -1,4 +1,4 @@
-"""Factorisations on both sides of the sizes from which on LAPACK does them: the same promises, whoever computes."""
+"""Factorisations around the sizes from which on LAPACK or blocks do them: the same promises, whoever computes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -101,7 +101,7 @@ def test_factors_are_those_of_the_matrix(monkeypatch: pytest.MonkeyPatch, op: st
     shape = _shape(op, n)
     g = _graph(op, shape, dtype)
     calls = [x for x in lower_to_lir(g.module).walk() if isinstance(x, LapackOp)]
-    assert bool(calls) == (n > MOST[op])
+    assert bool(calls) == (n > MOST[op] and op != "cholesky")
     a = _given(op, shape).astype(TYPES[dtype])
     found = rlx.compile(g, threads=1)(a=a)
     left = CHECKS[op](a, *found)

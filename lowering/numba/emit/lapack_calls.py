@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.lir.lapack import BufferArgument, LapackOp
+from xdsl_rlx.dialects.lir.lapack import BufferArgument, CallArgument, LapackOp
 
 
 class LlvmWriter(Protocol):
@@ -16,6 +16,10 @@ class LlvmWriter(Protocol):
 
     def matrix(self, value: SSAValue, leading: Sequence[SSAValue], at: Sequence[str]) -> str:
         """The address of element `at` of what the `leading` indices choose."""
+        ...
+
+    def size(self, value: SSAValue) -> str:
+        """An index as a 32-bit integer."""
         ...
 
     def integers(self, values: Sequence[str]) -> list[str]:
@@ -37,6 +41,10 @@ def _function(op: LapackOp) -> str:
     return f"{'s' if isinstance(_element(op), Float32Type) else 'd'}{op.ROUTINE.name}"
 
 
+def _is_integer(x: CallArgument) -> bool:
+    return isinstance(x, SSAValue) or type(x) is int
+
+
 def _origin(x: BufferArgument) -> tuple[str, ...]:
     return ("0",) * x.parameter.rank
 
@@ -44,7 +52,8 @@ def _origin(x: BufferArgument) -> tuple[str, ...]:
 def llvm_lapack(op: LapackOp, w: LlvmWriter) -> None:
     """The lines of a call."""
     arguments = op.arguments()
-    cells = iter(w.integers([str(x) for x in arguments if type(x) is int]))
+    sizes = [w.size(x) if isinstance(x, SSAValue) else str(x) for x in arguments if _is_integer(x)]
+    cells = iter(w.integers(sizes))
     given, pointers = iter(arguments), list[str]()
     for kind in op.ROUTINE.kinds:
         if kind.isupper():
@@ -58,9 +67,15 @@ def llvm_lapack(op: LapackOp, w: LlvmWriter) -> None:
     w.call_library(_function(op), pointers)
 
 
-def python_lapack(op: LapackOp, at: Callable[[SSAValue, Sequence[SSAValue], Sequence[str]], str]) -> str:
+def python_lapack(
+    op: LapackOp, at: Callable[[SSAValue, Sequence[SSAValue], Sequence[str]], str], names: Mapping[SSAValue, str]
+) -> str:
     """The call in a printed module; `at` says the address of an element."""
-    arguments = [
-        at(x.buffer, x.indices, _origin(x)) if isinstance(x, BufferArgument) else str(x) for x in op.arguments()
-    ]
+
+    def shown(x: CallArgument) -> str:
+        if isinstance(x, BufferArgument):
+            return at(x.buffer, x.indices, _origin(x))
+        return names[x] if isinstance(x, SSAValue) else str(x)
+
+    arguments = map(shown, op.arguments())
     return f"{_function(op)}({', '.join(arguments)})"

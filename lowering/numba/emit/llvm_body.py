@@ -647,6 +647,9 @@ class LlvmBody(LlvmLines):
             return str(int(high) - int(low))
         return self.line(f"trunc i64 {self.line(f'sub nsw i64 {high}, {low}')} to i32")
 
+    def size(self, value: SSAValue) -> str:
+        return self.extent("0", self.names[value])
+
     def integers(self, values: Sequence[str]) -> list[str]:
         """Addresses of 32-bit integers of these values, in one scratch area."""
         scratch = f"%s{len(self.allocas)}"

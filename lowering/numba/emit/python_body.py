@@ -343,7 +343,7 @@ class PythonBody:
 
     def lapack(self, op: Operation) -> None:
         assert isinstance(op, LapackOp)
-        self.emit(python_lapack(op, self.at))
+        self.emit(python_lapack(op, self.at, self.names))
 
     def fourier(self, op: Operation) -> None:
         """Calls of the functions of the library, which `python_module.py` prints too."""

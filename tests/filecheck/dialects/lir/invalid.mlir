@@ -445,6 +445,16 @@ lir.kernel @k(%a: memref<4x3x3xf32>, %p: memref<4x3xi32>, %lo: index, %hi: index
 
 // -----
 
+// CHECK: lir.getrf is out of bounds of dimension 1 of memref<3x9xf32>: elements 10 to 10
+lir.kernel @k(%a: memref<3x9xf32>, %p: memref<3xi32>, %lo: index, %hi: index) {
+  %c3 = arith.constant 3 : index
+  %c10 = arith.constant 10 : index
+  lir.getrf %a[], %p[] lines %c3 columns %c10 : memref<3x9xf32>, memref<3xi32>
+  lir.return
+}
+
+// -----
+
 // CHECK: lir.geqrf is out of bounds of dimension 0 of memref<4x96xf32>: element 4
 lir.kernel @k(%a: memref<3x5xf32>, %s: memref<3xf32>, %w: memref<4x96xf32>, %lo: index, %hi: index) {
   %c4 = arith.constant 4 : index

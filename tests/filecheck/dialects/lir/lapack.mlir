@@ -10,6 +10,15 @@ lir.kernel @factorise(%a: memref<3x4x4xf32>, %p: memref<3x4xi32>, %lo: index, %h
   lir.return
 }
 
+// CHECK-LABEL: lir.kernel @factorise_part(%a: memref<8x90xf64>, %p: memref<8xi32>, %lo: index, %hi: index) {
+// CHECK-NEXT: lir.getrf %a[], %p[] lines %lo columns %hi : memref<8x90xf64>, memref<8xi32>
+// CHECK-NEXT: lir.return
+// CHECK-NEXT: }
+lir.kernel @factorise_part(%a: memref<8x90xf64>, %p: memref<8xi32>, %lo: index, %hi: index) {
+  lir.getrf %a[], %p[] lines %lo columns %hi : memref<8x90xf64>, memref<8xi32>
+  lir.return
+}
+
 // CHECK-LABEL: lir.kernel @solve(%a: memref<4x4xf64>, %p: memref<4xi32>, %b: memref<3x2x4xf64>, %lo: index, %hi: index) {
 // CHECK-NEXT: lir.getrs %a[], %p[], %b[%lo] : memref<4x4xf64>, memref<4xi32>, memref<3x2x4xf64>
 // CHECK-NEXT: lir.getrs %a[], %p[], %b[%lo] transpose : memref<4x4xf64>, memref<4xi32>, memref<3x2x4xf64>
@@ -86,4 +95,4 @@ lir.kernel @svd(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t:
   lir.return
 }
 
-// GENERIC: "lir.getrf"(%{{.*}}) <{operandSegmentSizes = array<i32: 1, 1, 1, 1>}>
+// GENERIC: "lir.getrf"(%{{.*}}) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>}>

@@ -32,6 +32,22 @@ lir.kernel @k(%a: memref<4x3xf32>, %p: memref<4xi32>, %lo: index, %hi: index) {
 
 // -----
 
+// CHECK: expected both lines and columns, or none
+lir.kernel @k(%a: memref<4x9xf32>, %p: memref<4xi32>, %lo: index, %hi: index) {
+  lir.getrf %a[], %p[] lines %lo : memref<4x9xf32>, memref<4xi32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected pivots of shape [4], got memref<3xi32>
+lir.kernel @k(%a: memref<4x9xf32>, %p: memref<3xi32>, %lo: index, %hi: index) {
+  lir.getrf %a[], %p[] lines %lo columns %hi : memref<4x9xf32>, memref<3xi32>
+  lir.return
+}
+
+// -----
+
 // CHECK: expected pivots of type i32, got memref<4xi64>
 lir.kernel @k(%a: memref<4x4xf32>, %p: memref<4xi64>, %lo: index, %hi: index) {
   lir.getrf %a[], %p[] : memref<4x4xf32>, memref<4xi64>
