@@ -17,6 +17,11 @@ BLOCK = 32
 """Lines that LAPACK factorises together, a multiple of the rows of a tile. Larger blocks leave less to matmuls, which
 are faster; smaller ones make these thin. Benchmark: `slogdet 500` of breadth.py."""
 
+LARGE, LARGE_BLOCK = 1024, 96
+"""Rows from which on a block has more lines, and how many: matrices leave the caches, and fewer blocks read them fewer
+times. LU of 2000 rows in f64 takes 0.95 of the time of LAPACK, and 1.3 times as long with the smaller blocks; of 1000
+rows, both take as long. Benchmark: `slogdet 500` of breadth.py with other numbers of rows."""
+
 APART = 16
 """Elements between lines of a block: distances of powers of two share sets of caches."""
 
@@ -31,17 +36,18 @@ def factorise(work: Work, operand: Argument, writes: Sequence[Argument]) -> None
     """
     batch, n, _ = writes[0].shape
     element, cost = operand.buffer.element, n * n + 2 * n * n * n // 3
-    shapes = {"panel": (BLOCK, n + APART), "below": (n, BLOCK)}
+    size = BLOCK if n < LARGE else LARGE_BLOCK
+    shapes = {"panel": (size, n + APART), "below": (n, size)}
     room = [work.scratch_per_piece(batch, cost, shape, element, name) for name, shape in shapes.items()]
 
     @work.over(batch, cost, [operand], [*writes, *room])
     def factorise(it: Iteration, operand: Array, packed: Array, pivots: Array, panel: Array, below: Array) -> None:
         a, steps, panel, below = packed[it.index], pivots[it.index], panel[it.piece], below[it.piece]
-        chosen, inverse = scratch(BLOCK, i32), scratch((BLOCK, padded(BLOCK, columns_of(element))), element)
+        chosen, inverse = scratch(size, i32), scratch((size, padded(size, columns_of(element))), element)
         a[...] = operand[it.index]
-        for block in rolled(range(-(-n // BLOCK))):
-            first = block * BLOCK
-            many, rest = min(BLOCK, n - first), n - first
+        for block in rolled(range(-(-n // size))):
+            first = block * size
+            many, rest = min(size, n - first), n - first
             for k in rolled(range(many)):
                 for i in rolled(range(rest)):
                     panel[k, i] = a[first + k, first + i]
@@ -53,12 +59,12 @@ def factorise(work: Work, operand: Argument, writes: Sequence[Argument]) -> None
             for k in rolled(range(many)):
                 for i in rolled(range(rest)):
                     a[first + k, first + i] = panel[k, i]
-            if rest > BLOCK:
-                low, count = first + BLOCK, rest - BLOCK
+            if rest > size:
+                low, count = first + size, rest - size
                 _negative_inverse(panel, inverse, element)
-                below[:count, :] = a[low:n, first:low] @ inverse[:, :BLOCK].T
+                below[:count, :] = a[low:n, first:low] @ inverse[:, :size].T
                 for i in rolled(range(count)):
-                    for k in lanes(range(BLOCK)):
+                    for k in lanes(range(size)):
                         a[low + i, first + k] = -below[i, k]
                 a[low:n, low:n] += below[:count, :] @ a[first:low, low:n]
 
@@ -70,7 +76,7 @@ def _negative_inverse(u: Array, inverse: Array, element: Attribute) -> None:
         for j in lanes(range(width)):
             inverse[i, j] = 0.0
         inverse[i, i] = 1.0
-    substitute(u, inverse, 1, element, divides=False, negates=True)
+    substitute(u, inverse, width // columns_of(element), element, divides=False, negates=True)
 
 
 def _interchange(a: Array, chosen: Array, i: Number, first: Number, many: Number) -> None:

@@ -15,7 +15,7 @@ from xdsl_rlx.lowering.nests.substitution import ROWS as TILE_ROWS
 from xdsl_rlx.lowering.nests.substitution import columns_of, padded, substitute
 from xdsl_rlx.lowering.nests.work import Work
 
-ROWS = 64
+ROWS = 96
 """Rows of a block at most: tiles solve one, a matmul subtracts the others from it. Larger blocks leave less to matmuls,
 which are two to three times as fast; benchmark: `cholesky 500 grad` of breadth.py."""
 

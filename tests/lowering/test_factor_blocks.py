@@ -56,7 +56,7 @@ def _lu_residual(a: Array, packed: Array, pivots: Array) -> float:
 
 
 @pytest.mark.parametrize("dtype", TYPES.values())
-@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("n", [*SIZES, 1030])
 def test_lu_chooses_the_pivots_of_lapack(n: int, dtype: Any):
     a = _matrices("random", n, dtype)
     packed, pivots = _lu(a)

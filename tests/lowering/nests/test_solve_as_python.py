@@ -7,7 +7,7 @@ from as_python import run_as_python
 import xdsl_rlx as rlx
 
 SHAPES = [(1, 1), (2, 9), (2, 17), (9, 3), (9, 5), (2, 65)]
-"""Matrices and rows: one by one in one block and in several, side by side, and by LAPACK."""
+"""Matrices and rows: one by one in one block and in several, side by side, and block by block."""
 
 
 def matrices(batch: int, n: int, dtype: str) -> np.ndarray:
@@ -30,7 +30,8 @@ def test_a_factorisation(batch: int, n: int, dtype: str):
     packed, pivots = rlx.compile(g)(a=a)
     found, steps = run_as_python(g, a)
     np.testing.assert_array_equal(steps, pivots)
-    np.testing.assert_allclose(found, packed, rtol=1e-4 if dtype == "f4" else 1e-12)
+    rtol, atol = (1e-4, 2e-5) if dtype == "f4" else (1e-12, 1e-13)
+    np.testing.assert_allclose(found, packed, rtol, atol)
 
 
 @pytest.mark.parametrize("transposed", [False, True])
