@@ -26,9 +26,7 @@ from xdsl_rlx.dialects.lir.lapack import (
     GetrsOp,
     LapackOp,
     OrgqrOp,
-    PotrfOp,
     SyevdOp,
-    TrsmOp,
     TrsvOp,
 )
 from xdsl_rlx.dialects.lir.library_call import LibraryCallOp
@@ -162,7 +160,6 @@ __all__ = [
     "PackI8Op",
     "ParamOp",
     "PollOp",
-    "PotrfOp",
     "PrefetchOp",
     "ProgramOp",
     "ReturnOp",
@@ -172,7 +169,6 @@ __all__ = [
     "StepOp",
     "SyevdOp",
     "TanSmallOp",
-    "TrsmOp",
     "TrsvOp",
     "ViewOp",
     "WhileOp",

@@ -295,8 +295,20 @@ class GetrsOp(LapackOp):
         _check_shape(b, b.shape[0], lu.shape[0])
 
 
-class TriangularOp(LapackOp, abc.ABC):
-    """A solve with a triangle of the rows of `a`, in place."""
+@irdl_op_definition
+class TrsvOp(LapackOp):
+    """
+    Solve with a triangle of the rows of `a` in place: `b`, [n], becomes `a^-1 b`, by BLAS.
+
+    Only the upper triangle is read, with `lower` the lower one; with `unit_diagonal` its diagonal counts as ones. With
+    `transpose`, the system is `a^T x = b`.
+    """
+
+    name = "lir.trsv"
+
+    ROUTINE: ClassVar = Routine(
+        "trsv", "ltuiaiai", (Parameter("a", 2, is_written=False), Parameter("b", 1)), package="blas"
+    )
 
     a = operand_def(MemRefType.constr())
     a_indices = var_operand_def(INDEX)
@@ -306,84 +318,18 @@ class TriangularOp(LapackOp, abc.ABC):
     transpose = opt_prop_def(UnitAttr)
     unit_diagonal = opt_prop_def(UnitAttr)
 
-    def flags(self, turns: bool) -> tuple[bool, bool, bool]:
-        """What BLAS is told: it sees `a^T`, whose triangle is the other one, and is to solve with `a` if it `turns`."""
-        return self.lower is None, (self.transpose is not None) != turns, self.unit_diagonal is not None
+    assembly_format = _format("a", "b", flag=_TRIANGLE)
+
+    def arguments(self) -> list[CallArgument]:
+        # BLAS sees `a^T`, whose triangle is the other one
+        a, b = self.buffers()
+        flags = [self.lower is None, self.transpose is None, self.unit_diagonal is not None]
+        return [*flags, a.shape[0], a, a.leading_dimension, b, 1]
 
     def verify_shapes(self) -> None:
         a, b = self.buffers()
         _check_square(a.shape)
-        _check_shape(b, a.shape[0], *b.shape[1:])
-
-
-@irdl_op_definition
-class TrsmOp(TriangularOp):
-    """
-    Solve with a triangle of the rows of `a` in place: the columns of `b`, [n, k], become those of `a^-1 b`, by BLAS.
-
-    Only the upper triangle is read, with `lower` the lower one; with `unit_diagonal` its diagonal counts as ones. With
-    `transpose`, the system is `a^T x = b`.
-    """
-
-    name = "lir.trsm"
-
-    ROUTINE: ClassVar = Routine(
-        "trsm", "Rltuiioaiai", (Parameter("a", 2, is_written=False), Parameter("b", 2)), package="blas"
-    )
-
-    assembly_format = _format("a", "b", flag=_TRIANGLE)
-
-    def arguments(self) -> list[CallArgument]:
-        # of x^T a^T = b^T
-        a, b = self.buffers()
-        return [*self.flags(False), b.shape[1], b.shape[0], 1.0, a, a.leading_dimension, b, b.leading_dimension]
-
-
-@irdl_op_definition
-class TrsvOp(TriangularOp):
-    """`lir.trsm` of one right-hand side, [n]."""
-
-    name = "lir.trsv"
-
-    ROUTINE: ClassVar = Routine(
-        "trsv", "ltuiaiai", (Parameter("a", 2, is_written=False), Parameter("b", 1)), package="blas"
-    )
-
-    assembly_format = _format("a", "b", flag=_TRIANGLE)
-
-    def arguments(self) -> list[CallArgument]:
-        a, b = self.buffers()
-        return [*self.flags(True), a.shape[0], a, a.leading_dimension, b, 1]
-
-
-@irdl_op_definition
-class PotrfOp(LapackOp):
-    """
-    Cholesky factorisation `L L^T`, in place, of the symmetric matrix stored in the lower triangle of `a`, by LAPACK.
-
-    The upper triangle is unchanged. `info`, one i32, becomes 0, or the order of the first leading minor that is not
-    positive definite; the triangle then holds no valid factor.
-    """
-
-    name = "lir.potrf"
-
-    ROUTINE: ClassVar = Routine("potrf", "Uiaia", (_A, _INFO))
-
-    a = operand_def(MemRefType.constr())
-    a_indices = var_operand_def(INDEX)
-    info = operand_def(MemRefType.constr())
-    info_indices = var_operand_def(INDEX)
-
-    assembly_format = _format("a", "info")
-
-    def arguments(self) -> list[CallArgument]:
-        a, info = self.buffers()
-        return [a.shape[0], a, a.leading_dimension, info]
-
-    def verify_shapes(self) -> None:
-        a, info = self.buffers()
-        _check_square(a.shape)
-        _check_shape(info, 1)
+        _check_shape(b, a.shape[0])
 
 
 @irdl_op_definition
@@ -573,6 +519,6 @@ class GesddOp(LapackOp):
 
 
 LAPACK_OPS: tuple[type[LapackOp], ...] = (
-    *(GetrfOp, GetrsOp, PotrfOp, GeqrfOp, OrgqrOp, SyevdOp, GesddOp),
-    *(TrsmOp, TrsvOp),
+    *(GetrfOp, GetrsOp, GeqrfOp, OrgqrOp, SyevdOp, GesddOp),
+    TrsvOp,
 )

@@ -37,7 +37,6 @@ from xdsl_rlx.lowering.nest.language import (
     ndrange,
     orgqr,
     outlined,
-    potrf,
     power,
     rint,
     rolled,
@@ -51,7 +50,6 @@ from xdsl_rlx.lowering.nest.language import (
     syevd,
     tan,
     tanh,
-    trsm,
     trsv,
     trunc,
 )
@@ -96,7 +94,6 @@ __all__ = [
     "nest",
     "orgqr",
     "outlined",
-    "potrf",
     "power",
     "rint",
     "rolled",
@@ -110,7 +107,6 @@ __all__ = [
     "syevd",
     "tan",
     "tanh",
-    "trsm",
     "trsv",
     "trunc",
 ]

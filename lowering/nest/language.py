@@ -199,23 +199,9 @@ def getrs(lu: Array, pivots: Array, b: Array, transpose: bool = False) -> None:
 
 
 @_word
-def trsm(a: Array, b: Array, lower: bool = False, transpose: bool = False, unit_diagonal: bool = False) -> None:
-    """Solves in place with a triangle of `a`: the columns of `b` become solutions; see `lir.trsm`."""
-    flags = {"lower": int(not lower), "trans_a": int(transpose), "diag": int(unit_diagonal)}
-    b[...] = _blas("trsm", a)(1.0, a.T, b.T, side=1, **flags).T
-
-
-@_word
 def trsv(a: Array, b: Array, lower: bool = False, transpose: bool = False, unit_diagonal: bool = False) -> None:
-    """`trsm` of one right-hand side; see `lir.trsv`."""
+    """Solves in place with a triangle of `a`: `b` becomes the solution; see `lir.trsv`."""
     b[...] = _blas("trsv", a)(a.T, b, lower=int(not lower), trans=int(not transpose), diag=int(unit_diagonal))
-
-
-@_word
-def potrf(a: Array, info: Array) -> None:
-    """Cholesky factorisation in place of the lower triangle; see `lir.potrf`."""
-    factor, info[0] = _lapack("potrf", a)(a.T, lower=0, clean=0)
-    a[...] = factor.T
 
 
 @_word

@@ -18,14 +18,14 @@ FUNCTIONS = (
     *("sgemm", "dgemm", "cgemm", "zgemm"),
     *("sgetrf", "dgetrf", "cgetrf", "zgetrf"),
     *("sgetrs", "dgetrs", "cgetrs", "zgetrs"),
-    *(f"{letter}{name}" for name in ("potrf", "geqrf", "orgqr", "syevd", "gesdd", "trsm", "trsv") for letter in "sd"),
+    *(f"{letter}{name}" for name in ("geqrf", "orgqr", "syevd", "gesdd", "trsv") for letter in "sd"),
 )
 """The functions of the table `bases[0]`, in order: Fortran calling convention, 32-bit integers, all by reference."""
 
 
 def library_of(name: str) -> str:
     """Return whether SciPy exports a function with those of BLAS or of LAPACK."""
-    return "blas" if name[1:] in ("gemm", "trsm", "trsv") else "lapack"
+    return "blas" if name[1:] in ("gemm", "trsv") else "lapack"
 
 
 @dataclass(frozen=True)

@@ -30,25 +30,14 @@ lir.kernel @solve(%a: memref<4x4xf64>, %p: memref<4xi32>, %b: memref<3x2x4xf64>,
   lir.return
 }
 
-// CHECK-LABEL: lir.kernel @triangles(%a: memref<4x4xf64>, %b: memref<3x4x2xf64>, %c: memref<4xf64>, %lo: index, %hi: index) {
-// CHECK-NEXT: lir.trsm %a[], %b[%lo] : memref<4x4xf64>, memref<3x4x2xf64>
-// CHECK-NEXT: lir.trsm %a[], %b[%lo] lower transpose unit_diagonal : memref<4x4xf64>, memref<3x4x2xf64>
-// CHECK-NEXT: lir.trsv %a[], %c[] lower : memref<4x4xf64>, memref<4xf64>
+// CHECK-LABEL: lir.kernel @triangles(%a: memref<4x4xf64>, %b: memref<3x4xf64>, %lo: index, %hi: index) {
+// CHECK-NEXT: lir.trsv %a[], %b[%lo] : memref<4x4xf64>, memref<3x4xf64>
+// CHECK-NEXT: lir.trsv %a[], %b[%lo] lower transpose unit_diagonal : memref<4x4xf64>, memref<3x4xf64>
 // CHECK-NEXT: lir.return
 // CHECK-NEXT: }
-lir.kernel @triangles(%a: memref<4x4xf64>, %b: memref<3x4x2xf64>, %c: memref<4xf64>, %lo: index, %hi: index) {
-  lir.trsm %a[], %b[%lo] : memref<4x4xf64>, memref<3x4x2xf64>
-  lir.trsm %a[], %b[%lo] lower transpose unit_diagonal : memref<4x4xf64>, memref<3x4x2xf64>
-  lir.trsv %a[], %c[] lower : memref<4x4xf64>, memref<4xf64>
-  lir.return
-}
-
-// CHECK-LABEL: lir.kernel @cholesky(%a: memref<4x4xf32>, %i: memref<2x1xi32>, %lo: index, %hi: index) {
-// CHECK-NEXT: lir.potrf %a[], %i[%lo] : memref<4x4xf32>, memref<2x1xi32>
-// CHECK-NEXT: lir.return
-// CHECK-NEXT: }
-lir.kernel @cholesky(%a: memref<4x4xf32>, %i: memref<2x1xi32>, %lo: index, %hi: index) {
-  lir.potrf %a[], %i[%lo] : memref<4x4xf32>, memref<2x1xi32>
+lir.kernel @triangles(%a: memref<4x4xf64>, %b: memref<3x4xf64>, %lo: index, %hi: index) {
+  lir.trsv %a[], %b[%lo] : memref<4x4xf64>, memref<3x4xf64>
+  lir.trsv %a[], %b[%lo] lower transpose unit_diagonal : memref<4x4xf64>, memref<3x4xf64>
   lir.return
 }
 

@@ -73,16 +73,8 @@ lir.kernel @k(%a: memref<4x4xf32>, %p: memref<3xi32>, %lo: index, %hi: index) {
 // -----
 
 // CHECK: expected lines that do not overlap, got memref<4x4xf32, strided<[2, 1]>>
-lir.kernel @k(%a: memref<4x4xf32, strided<[2, 1]>>, %i: memref<1xi32>, %lo: index, %hi: index) {
-  lir.potrf %a[], %i[] : memref<4x4xf32, strided<[2, 1]>>, memref<1xi32>
-  lir.return
-}
-
-// -----
-
-// CHECK: expected info of shape [1], got memref<0xi32>
-lir.kernel @k(%a: memref<4x4xf32>, %i: memref<0xi32>, %lo: index, %hi: index) {
-  lir.potrf %a[], %i[] : memref<4x4xf32>, memref<0xi32>
+lir.kernel @k(%a: memref<4x4xf32, strided<[2, 1]>>, %p: memref<4xi32>, %lo: index, %hi: index) {
+  lir.getrf %a[], %p[] : memref<4x4xf32, strided<[2, 1]>>, memref<4xi32>
   lir.return
 }
 
@@ -193,32 +185,24 @@ lir.kernel @k(%a: memref<5x3xf32>, %v: memref<3xf32>, %u: memref<5x3xf32>, %t: m
 // -----
 
 // CHECK: expected an integer of at most 2147483647 for LAPACK, got 2147483648
-lir.kernel @k(%a: memref<1x1xf32, strided<[2147483648, 1]>>, %i: memref<1xi32>, %lo: index, %hi: index) {
-  lir.potrf %a[], %i[] : memref<1x1xf32, strided<[2147483648, 1]>>, memref<1xi32>
+lir.kernel @k(%a: memref<1x1xf32, strided<[2147483648, 1]>>, %p: memref<1xi32>, %lo: index, %hi: index) {
+  lir.getrf %a[], %p[] : memref<1x1xf32, strided<[2147483648, 1]>>, memref<1xi32>
   lir.return
 }
 
 // -----
 
 // CHECK: expected extents that are known, got memref<?x?xf32
-lir.kernel @k(%a: memref<?x?xf32>, %i: memref<1xi32>, %lo: index, %hi: index) {
-  lir.potrf %a[], %i[] : memref<?x?xf32>, memref<1xi32>
-  lir.return
-}
-
-// -----
-
-// CHECK: expected b of shape [4, 2], got memref<3x2xf32>
-lir.kernel @k(%a: memref<4x4xf32>, %b: memref<3x2xf32>, %lo: index, %hi: index) {
-  lir.trsm %a[], %b[] : memref<4x4xf32>, memref<3x2xf32>
+lir.kernel @k(%a: memref<?x?xf32>, %p: memref<1xi32>, %lo: index, %hi: index) {
+  lir.getrf %a[], %p[] : memref<?x?xf32>, memref<1xi32>
   lir.return
 }
 
 // -----
 
 // CHECK: expected a square matrix, got [4, 3]
-lir.kernel @k(%a: memref<4x3xf32>, %b: memref<4x2xf32>, %lo: index, %hi: index) {
-  lir.trsm %a[], %b[] : memref<4x3xf32>, memref<4x2xf32>
+lir.kernel @k(%a: memref<4x3xf32>, %b: memref<4xf32>, %lo: index, %hi: index) {
+  lir.trsv %a[], %b[] : memref<4x3xf32>, memref<4xf32>
   lir.return
 }
 
