@@ -11,10 +11,10 @@ from xdsl_rlx.lowering.pipelines import compile_passes
 from xdsl_rlx.lowering.target import CostModel
 
 
-def lowered(graph: rlx.Graph, threads: int) -> ModuleOp:
-    """The planned program, which runs on this processor too, whatever it has."""
+def lowered(graph: rlx.Graph, threads: int, called: bool = True) -> ModuleOp:
+    """The planned program, which runs on this processor too, whatever it has; not `called`, tiles are in the kernel."""
     module = graph.module.clone()
-    deque(
-        lower_by_kernel(context(), module, compile_passes(module, threads, CostModel(lanes=16, registers=32))), maxlen=0
-    )
+    terms = CostModel().min_called_terms if called else 1 << 40
+    model = CostModel(lanes=16, registers=32, min_called_terms=terms)
+    deque(lower_by_kernel(context(), module, compile_passes(module, threads, model)), maxlen=0)
     return module

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import MemRefType, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir import PrefetchOp
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strided_memref
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar
 from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
@@ -25,6 +25,9 @@ from xdsl_rlx.lowering.tiles.tile_block import Panel, StridedPanel, TileBlock, T
 
 MANY = 1 << 40
 """Elements of a buffer whose length a function does not know."""
+
+MOST_FIRST, MOST_STEP = 1 << 34, 1 << 24
+"""The same of two indices that are added, of which all pairs are less than 2^63 bytes: NumPy has no larger arrays."""
 
 
 class Work(NamedTuple):
@@ -46,8 +49,8 @@ class _Building:
     @classmethod
     def of(cls, element: Attribute, names: tuple[str, ...], model: CostModel, pairs: tuple[str, ...] = ()) -> _Building:
         """Elements of the buffers `pairs` have two indices, which are added."""
-        shapes = [(MANY, 1) if name in pairs else (MANY,) for name in names]
-        types: list[AnyMemRef] = [MemRefType[Any](i64, (MANY,)), *(MemRefType[Any](element, x) for x in shapes)]
+        flat, two = MemRefType[Any](element, (MANY,)), strided_memref(element, (MOST_FIRST, MOST_STEP), (1, 1))
+        types: list[AnyMemRef] = [MemRefType[Any](i64, (MANY,)), *(two if name in pairs else flat for name in names)]
         kernel = Kernel(types, ["plan", *names])
         return cls(kernel, dict(zip(("plan", *names), kernel.block.args[:-2], strict=True)), model)
 

@@ -108,12 +108,12 @@ def test_a_part_of_several_modules_is_defined_in_the_first(monkeypatch: pytest.M
     x, y, w = g.input("x", (128, 96)), g.input("y", (128, 96)), g.input("w", (96, 112))
     g.set_outputs([x @ w, g.exp(y @ w)])
     monkeypatch.setattr(llvm_module, "_PART_CHARACTERS", 1)
-    first, second = emit_llvm_parts(wide_registers.lowered(g, 1))
+    first, second = emit_llvm_parts(wide_registers.lowered(g, 1, called=False))
     ((name, signature),) = re.findall(r"^define void @(part_\w+)\((.*)\) mustprogress", first, re.MULTILINE)
     assert f"declare void @{name}({signature}) mustprogress" in second and f"define void @{name}" not in second
     a, b = np.random.default_rng(0).standard_normal((2, 128, 96)).astype(np.float32) / 4
     c = np.random.default_rng(1).standard_normal((96, 112)).astype(np.float32) / 4
-    found = compile_module(wide_registers.lowered(g, 1), 1)(a, b, c)
+    found = compile_module(wide_registers.lowered(g, 1, called=False), 1)(a, b, c)
     np.testing.assert_allclose(found[0], a @ c, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(found[1], np.exp(b @ c), rtol=1e-5, atol=1e-5)
     with pytest.raises(CompileError, match=f"calls {name}, which this process does not have"):
@@ -136,14 +136,14 @@ def test_products_are_apart_and_checked_ones_are_not(monkeypatch: pytest.MonkeyP
     g = rlx.Graph("product")
     x, w = g.input("x", (130, 96)), g.input("w", (112, 96))
     g.set_outputs([x @ g.transpose(w, (1, 0))])
-    module = wide_registers.lowered(g, 1)
+    module = wide_registers.lowered(g, 1, called=False)
     assert [op for op in module.walk() if isinstance(op, scf.ForOp) and OUTLINE in op.attributes]
     assert "@part_" in emit_llvm(module)
     a, b = (np.random.default_rng(0).standard_normal(shape).astype(np.float32) for shape in ((130, 96), (112, 96)))
     plain = compile_module(module, 1)(a, b)[0]
     np.testing.assert_allclose(plain, a @ b.T, rtol=1e-5, atol=1e-4)
     monkeypatch.setenv("XDSL_RLX_CHECK", "1")
-    np.testing.assert_array_equal(compile_module(wide_registers.lowered(g, 1), 1)(a, b)[0], plain)
+    np.testing.assert_array_equal(compile_module(wide_registers.lowered(g, 1, called=False), 1)(a, b)[0], plain)
 
 
 def test_what_may_leave_the_kernel_stays_in_it():
