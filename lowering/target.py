@@ -503,8 +503,8 @@ class ColumnCosts(_Checked):
     """Bytes of such a row at most: processors prefetch longer rows themselves. functions_beside_peers.py "glu"."""
 
     near_sums: int = 1024
-    """Sums over columns of a chunk at most, which are added to row by row. Fewer stay in L1, and what a chunk reads of
-    a long row is less. breadth.py "of 16x100000 axis 0"."""
+    """Sums over columns of a chunk, which are added to row by row, if all of them fill more than L1. Few stay there
+    beside what is read. breadth.py "of 16x100000 axis 0"."""
 
     column_sum_rows: int = 4
     """Rows that a column sum adds before it loads and stores the total; more are read from too many addresses at once.

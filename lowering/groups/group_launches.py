@@ -169,7 +169,7 @@ class _GroupLaunches:
         if chunk > self.costs.line_columns and pieces > 1:
             chunk = self._whole_lines(chunk)
         if kinds and cut == group.inner[0] and not totals and not products:
-            chunk = min(chunk, self._near_columns())
+            chunk = self._near_columns(chunk)
         sizes = [chunk if loop == cut else n for loop, n in enumerate(group.space.extents)]
         accumulators = self._accumulators(totals, -(-extent // chunk), prod(sizes) > most_steps(sizes, self.costs))
         columns = [op for op, kind in kinds.items() if kind is Reduces.COLUMN]
@@ -177,10 +177,12 @@ class _GroupLaunches:
         accumulators += self._accumulators(columns, 1, group.count(rows) > self.costs.sum_steps, {cut: chunk})
         return self._with_combines(ColumnKernel(group, chunk, accumulators, cut, products), extent, accumulators)
 
-    def _near_columns(self) -> int:
-        """How many columns of the first loop over them a piece has at most: its sums are in L1 while rows go by."""
-        beside = self.group.count(self.group.inner[1:])
-        return self._whole_lines(max(1, self.costs.near_sums // max(1, beside)))
+    def _near_columns(self, chunk: int) -> int:
+        """How many of so many columns of the first loop over them a chunk has: its sums are in L1 while rows go by."""
+        beside = max(1, self.group.count(self.group.inner[1:]))
+        if 4 * chunk * beside <= self.costs.l1_bytes:
+            return chunk
+        return min(chunk, self._whole_lines(max(1, self.costs.near_sums // beside)))
 
     def _with_combines(self, kernel: GroupKernel, extent: int, accumulators: Sequence[Accumulator]) -> list[Launch]:
         if extent == 0:
