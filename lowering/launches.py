@@ -238,7 +238,7 @@ class Launches:
         space, near = loops(ops, self.costs).space, dict(reads)
         last, iterations = len(space.extents) - 1, prod(space.extents)
         for value in across:
-            layout, axes = reads[value].layout, space.maps[value]
+            layout, axes = reads[value].layout, space.maps.get(value, ())
             elements = prod(n for n, stride in zip(layout.shape, layout.strides, strict=True) if stride)
             # the last axis may be one of several that are merged into the last loop
             is_across = last in axes and abs(layout.strides[axes.index(last)]) > 1

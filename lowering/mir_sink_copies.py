@@ -40,7 +40,8 @@ class MirSinkCopiesPass(SinkCosts, RewritingPass):
     most half as many elements as its result. A transpose whose result is stored, or read by an elementwise op, moves in
     front of the elementwise ops that compute its operand from values in memory.
 
-    A reduction of pairs of rows, one of few, becomes one across their elements: `min_pairs` says how many pairs.
+    A reduction over the last axis of what is computed of `x[.., 1, j]` and a small `y[k, j]` becomes one over the axis
+    before, of transposed operands, if there are at least `min_pairs` of `k`.
 
     ```mlir
     %0 = mir.concat %x, %y axis 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
