@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.walks import ops_within
-from xdsl_rlx.lowering.callees.functions import library_kernel
+from xdsl_rlx.lowering.callees.functions import is_unrolled, library_kernel
 from xdsl_rlx.lowering.kernel_pass import launches_of
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, TOO_LONG, CallBlock
 from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration, library_symbol
@@ -22,6 +22,7 @@ from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
 from xdsl_rlx.lowering.numba.emit.llvm_calls import called_functions
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_types import double, llvm_type
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.numba.math import mathlib
 from xdsl_rlx.lowering.target import CostModel
@@ -127,6 +128,14 @@ def _module(kernels: Iterable[_KernelText], elsewhere: Container[str] = (), defi
     heap = [_HEAP] if "@aligned_alloc(" in text else []
     text = "\n".join([text, *called_functions(text)])
     return "\n".join([text, *_library(text), *report, *poll, *heap, _LOOPS])
+
+
+def by_effort(names: Iterable[str]) -> dict[Effort, list[str]]:
+    """Functions of the library by how hard LLVM has to try."""
+    found: dict[Effort, list[str]] = {}
+    for name in names:
+        found.setdefault(Effort.DIRECT if is_unrolled(name) else Effort.FULL, []).append(name)
+    return found
 
 
 def library_llvm(names: Iterable[str], model: CostModel) -> str:

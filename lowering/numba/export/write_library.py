@@ -22,7 +22,7 @@ from xdsl_rlx.lowering.kernel_pass import kernels_of
 from xdsl_rlx.lowering.numba.driver import scheduler
 from xdsl_rlx.lowering.numba.driver.manifest import Program, TensorSpec
 from xdsl_rlx.lowering.numba.driver.words import llvm_text
-from xdsl_rlx.lowering.numba.emit.llvm_module import library_calls, library_llvm
+from xdsl_rlx.lowering.numba.emit.llvm_module import by_effort, library_calls, library_llvm
 from xdsl_rlx.lowering.numba.export.c_source import Exported, header, identifier, source
 from xdsl_rlx.lowering.numba.machine import blas_library, cpu, llvm
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS
@@ -30,7 +30,6 @@ from xdsl_rlx.lowering.numba.machine.model import model_of
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, lower_to_lir
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
-from xdsl_rlx.lowering.numba.runtime.library import by_effort
 from xdsl_rlx.lowering.pipelines import checks_bounds
 from xdsl_rlx.lowering.run_errors import CompileError, ConfigurationError, RlxError
 

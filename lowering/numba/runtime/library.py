@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.lowering.numba.driver.process import making
@@ -20,7 +20,7 @@ def addresses_of(symbols: Sequence[str]) -> list[int]:
         missing = [x for x in dict.fromkeys(symbols) if x not in _addresses and not _load_from_cache(x)]
         if missing:
             # not imported where the code is in the cache
-            from xdsl_rlx.lowering.numba.emit.llvm_module import library_llvm
+            from xdsl_rlx.lowering.numba.emit.llvm_module import by_effort, library_llvm
 
             for effort, names in by_effort(symbol.removeprefix(LIBRARY) for symbol in missing).items():
                 code = llvm.compile_llvm(library_llvm(names, cost_model()), effort=effort)
@@ -28,16 +28,6 @@ def addresses_of(symbols: Sequence[str]) -> list[int]:
                     disk_cache.store(_key(f"{LIBRARY}{name}"), code)
                 _add(code)
         return [_addresses[symbol] for symbol in symbols]
-
-
-def by_effort(names: Iterable[str]) -> dict[llvm.Effort, list[str]]:
-    """Functions by how hard LLVM has to try."""
-    from xdsl_rlx.lowering.callees.functions import is_unrolled
-
-    found: dict[llvm.Effort, list[str]] = {}
-    for name in names:
-        found.setdefault(llvm.Effort.DIRECT if is_unrolled(name) else llvm.Effort.FULL, []).append(name)
-    return found
 
 
 def _key(symbol: str) -> str:
