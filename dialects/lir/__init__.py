@@ -7,6 +7,7 @@ known here any more (see `mir`).
 from xdsl.ir import Dialect
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
+from xdsl_rlx.dialects.lir.call_function import CallFunctionOp
 from xdsl_rlx.dialects.lir.collectives import (
     CollectiveAttr,
     CollectiveOp,
@@ -29,7 +30,6 @@ from xdsl_rlx.dialects.lir.lapack import (
     SyevdOp,
     TrsvOp,
 )
-from xdsl_rlx.dialects.lir.library_call import LibraryCallOp
 from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
 from xdsl_rlx.dialects.lir.program import (
     ConstantOp,
@@ -92,7 +92,7 @@ Lir = Dialect(
         BlockGemmOp,
         *LAPACK_OPS,
         FftOp,
-        LibraryCallOp,
+        CallFunctionOp,
         FmodOp,
         FreezeOp,
         DigammaOp,
@@ -123,6 +123,7 @@ __all__ = [
     "LAPACK_OPS",
     "LIBRARY_OPS",
     "BlockGemmOp",
+    "CallFunctionOp",
     "CheckOp",
     "ConstantOp",
     "CosSmallOp",
@@ -149,7 +150,6 @@ __all__ = [
     "LapackOp",
     "LaunchOp",
     "LgammaOp",
-    "LibraryCallOp",
     "Lir",
     "LoopOp",
     "NdtrOp",

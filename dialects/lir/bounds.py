@@ -14,11 +14,11 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
+from xdsl_rlx.dialects.lir.call_function import CallFunctionOp
 from xdsl_rlx.dialects.lir.collectives import CollectiveOp, CollectivePollOp, CollectiveStartOp, CollectiveWaitOp
 from xdsl_rlx.dialects.lir.debug import DebugPrintOp
 from xdsl_rlx.dialects.lir.fourier import FftOp
 from xdsl_rlx.dialects.lir.lapack import LAPACK_OPS, GetrfOp, LapackOp
-from xdsl_rlx.dialects.lir.library_call import LibraryCallOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, is_contiguous, verify_buffer_type
 from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
 
@@ -123,7 +123,7 @@ _REACHES: dict[type[Operation], Callable[[Any], list[Reach]]] = {
     PrefetchOp: lambda op: _elements(op.buffer, op.indices),
     GemmOp: _gemm,
     BlockGemmOp: _block_gemm,
-    LibraryCallOp: lambda op: [reach for place in op.places for reach in _elements(*place)],
+    CallFunctionOp: lambda op: [reach for place in op.places for reach in _elements(*place)],
     FftOp: lambda op: [Reach(buffer, 0, op.piece) for buffer in op.workspace],
     **dict.fromkeys(LAPACK_OPS, _lapack),
     GetrfOp: _getrf,
@@ -137,7 +137,7 @@ _WRITTEN: dict[type[Operation], Callable[[Any], tuple[SSAValue, ...]]] = {
     CollectivePollOp: lambda op: (op.request,),
     GemmOp: lambda op: (op.c,),
     BlockGemmOp: lambda op: (op.c,),
-    LibraryCallOp: lambda op: (*op.writes,),
+    CallFunctionOp: lambda op: (*op.writes,),
     FftOp: lambda op: (op.result, *op.workspace),
     **dict.fromkeys(LAPACK_OPS, _written_by_lapack),
 }

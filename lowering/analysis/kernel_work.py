@@ -17,13 +17,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_rlx.dialects.lir import (
     LAPACK_OPS,
     BlockGemmOp,
+    CallFunctionOp,
     FftOp,
     GemmOp,
     IfOp,
     KernelOp,
     LapackOp,
     LaunchOp,
-    LibraryCallOp,
     LoopOp,
     WhileOp,
 )
@@ -31,7 +31,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_any_length
 from xdsl_rlx.dialects.lir.scalar import DotBf16Op, ScalarOp
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
 from xdsl_rlx.lowering.analysis.linear_sums import Linear
-from xdsl_rlx.lowering.callees.products import product_function
+from xdsl_rlx.lowering.callees.products import called_function
 from xdsl_rlx.lowering.kernel_pass import kernels_of
 
 MOST_VISITS = 20_000
@@ -338,13 +338,12 @@ class _Walk(IndexRanges):
         found.loads[op.source] += op.width * source.numbers
         found.stores[op.result] += op.width * result.numbers
 
-    def called(self, op: LibraryCallOp, found: _Count) -> None:
+    def called(self, op: CallFunctionOp, found: _Count) -> None:
         """A function of a tiled product."""
-        function, length = product_function(op.function.data), self.between(op.low, op.high)
-        if function is None or length is None:
-            found.unknown.add(Unknown.LENGTH if function else Unknown.LIBRARY)
+        if (length := self.between(op.low, op.high)) is None:
+            found.unknown.add(Unknown.LENGTH)
             return
-        work = function.work(op.plan, length)
+        work = called_function(op).work(op.plan, length)
         found.compute(2 * work.multiplications, op.writes[-1])
         for buffer, count in zip(op.reads, work.reads, strict=True):
             found.loads[buffer] += count
@@ -367,7 +366,7 @@ _ROWS: dict[type[Operation], Callable[[_Walk, Any, _Count], None]] = {
     BlockGemmOp: _Walk.block_product,
     **dict.fromkeys(LAPACK_OPS, _Walk.routine),
     FftOp: _Walk.fourier,
-    LibraryCallOp: _Walk.called,
+    CallFunctionOp: _Walk.called,
     memref.LoadOp: _Walk.load,
     memref.StoreOp: _Walk.store,
 }

@@ -5,16 +5,20 @@ A tile and the copies that it reads are those of `lowering/tiles`. What calls th
 
 from __future__ import annotations
 
+import abc
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, Self
 
 from xdsl.dialects.builtin import MemRefType, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import PrefetchOp
+from xdsl_rlx.dialects.lir import CallFunctionOp, PrefetchOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strided_memref
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar
 from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
@@ -47,8 +51,9 @@ class _Building:
     model: CostModel
 
     @classmethod
-    def of(cls, element: Attribute, names: tuple[str, ...], model: CostModel, pairs: tuple[str, ...] = ()) -> _Building:
+    def of(cls, function: ProductFunction, model: CostModel, pairs: tuple[str, ...] = ()) -> _Building:
         """Elements of the buffers `pairs` have two indices, which are added."""
+        element, names = DTYPES[function.element], (*function.READS, *function.WRITES)
         flat, two = MemRefType[Any](element, (MANY,)), strided_memref(element, (MOST_FIRST, MOST_STEP), (1, 1))
         types: list[AnyMemRef] = [MemRefType[Any](i64, (MANY,)), *(two if name in pairs else flat for name in names)]
         kernel = Kernel(types, ["plan", *names])
@@ -71,7 +76,59 @@ class _Building:
 
 
 @dataclass(frozen=True)
-class TileFunction:
+class ProductFunction(abc.ABC):
+    """A function of the library, with what is known of it in its name."""
+
+    FORM: ClassVar[str]
+    """The name, with fields in braces."""
+    WORDS: ClassVar[int]
+    """Numbers that it is called with."""
+    READS: ClassVar[tuple[str, ...]]
+    WRITES: ClassVar[tuple[str, ...]]
+    """The buffers, in the order of the arguments."""
+
+    element: str
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.FORM.format(**vars(self))
+
+    @property
+    def is_unrolled(self) -> bool:
+        """Whether its loops are unrolled vectors already, of which LLVM makes code as they are."""
+        return True
+
+    @classmethod
+    def of(cls, name: str) -> Self | None:
+        """The function of a name, None if that has another form."""
+        found = _pattern(cls.FORM).fullmatch(name)
+        if found is None:
+            return None
+        fields: dict[str, Any] = {x: text if x == "element" else int(text) for x, text in found.groupdict().items()}
+        return cls(**fields)
+
+    @abc.abstractmethod
+    def work(self, words: Sequence[int], length: int) -> Work:
+        """The work of a call for so many numbers of the range."""
+
+    @abc.abstractmethod
+    def build(self, model: CostModel) -> Kernel:
+        """The kernel, whose loops are not lowered for a processor yet."""
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    """What matches names of a form."""
+    return re.compile(re.sub(r"\{(\w+)(:d)?\}", lambda x: f"(?P<{x[1]}>{_TEXTS.get(x[1], _NUMBER)})", form))
+
+
+_NUMBER = r"\d+"
+_TEXTS = {"element": "f32|f64", "by_columns": "[01]"}
+
+
+@dataclass(frozen=True)
+class TileFunction(ProductFunction):
     """
     Tiles of so many rows and columns below each other, of the terms of a range.
 
@@ -79,16 +136,13 @@ class TileFunction:
     panel that is used next are prefetched. `chains` are sums that are added up at the end.
     """
 
-    PATTERN: ClassVar[re.Pattern[str]] = re.compile(
-        r"gemm_tile_(?P<rows>\d+)x(?P<columns>\d+)_v(?P<lanes>\d+)"
-        r"(?P<by_columns>_t)?(_by(?P<chains>\d))?_(?P<element>f32|f64)"
-    )
-    COUNT, LEFT_ROW, LEFT_COLUMN, LEFT_TILE, RIGHT_LINE, RIGHT_VECTOR, INTO_LINE, NEXT_LINE, NEXT_COUNT = range(9)
+    FORM = "gemm_tile_{rows}x{columns}_v{lanes}_t{by_columns:d}_by{chains}_{element}"
+    WORDS, READS, WRITES = 9, ("left", "right", "next"), ("into",)
+    COUNT, LEFT_ROW, LEFT_COLUMN, LEFT_TILE, RIGHT_LINE, RIGHT_VECTOR, INTO_LINE, NEXT_LINE, NEXT_COUNT = range(WORDS)
     """Words: tiles; elements from row to row of the LHS, from column to column, and from tile to tile; from line to
     line of the RHS, and from vector to vector; from row to row of the result; and from line to line of the panel that
     is prefetched, with the lines for a tile."""
 
-    element: str
     rows: int
     columns: int
     lanes: int
@@ -96,33 +150,17 @@ class TileFunction:
     chains: int = 1
 
     @property
-    def name(self) -> str:
-        """The name of the function."""
-        chains = f"_by{self.chains}" if self.chains > 1 else ""
-        return f"gemm_tile_{self.rows}x{self.columns}_v{self.lanes}{'_t' * self.by_columns}{chains}_{self.element}"
-
-    @property
     def is_unrolled(self) -> bool:
-        """Whether its loops are vectors; a column is none."""
+        # a column is no vector
         return self.columns > 1
 
-    @classmethod
-    def of(cls, words: dict[str, str | None]) -> TileFunction:
-        """The function whose name has these words."""
-        rows, columns, lanes, chains = (int(words[x] or 1) for x in ("rows", "columns", "lanes", "chains"))
-        return cls(str(words["element"]), rows, columns, lanes, words["by_columns"] is not None, chains)
-
     def work(self, words: Sequence[int], length: int) -> Work:
-        """The work of a call for so many terms."""
         count = words[self.COUNT]
         left, right, into = self.rows * length * count, self.columns * length * count, self.rows * self.columns * count
         return Work(into * length, (left, right, 0), (into,))
 
     def build(self, model: CostModel) -> Kernel:
-        """The loop over tiles."""
-        made = _Building.of(
-            DTYPES[self.element], ("left", "right", "next", "into"), model, pairs=() if self.by_columns else ("left",)
-        )
+        made = _Building.of(self, model, pairs=() if self.by_columns else ("left",))
         words = [made.word(n) for n in range(self.NEXT_COUNT + 1)]
         length = made.length
 
@@ -180,35 +218,22 @@ class TileFunction:
 
 
 @dataclass(frozen=True)
-class LinesFunction:
+class LinesFunction(ProductFunction):
     """Copy so many columns of lines of an RHS, which are side by side in memory, line by line."""
 
-    PATTERN: ClassVar[re.Pattern[str]] = re.compile(r"gemm_lines_(?P<columns>\d+)_v(?P<lanes>\d+)_(?P<element>f32|f64)")
+    FORM = "gemm_lines_{columns}_v{lanes}_{element}"
+    WORDS, READS, WRITES = 1, ("right",), ("copy",)
     LINE = 0
     """The word: elements from line to line."""
-    is_unrolled: ClassVar[bool] = True
 
-    element: str
     columns: int
     lanes: int
 
-    @property
-    def name(self) -> str:
-        """The name of the function."""
-        return f"gemm_lines_{self.columns}_v{self.lanes}_{self.element}"
-
-    @classmethod
-    def of(cls, words: dict[str, str | None]) -> LinesFunction:
-        """The function whose name has these words."""
-        return cls(str(words["element"]), int(words["columns"] or 0), int(words["lanes"] or 0))
-
     def work(self, words: Sequence[int], length: int) -> Work:
-        """The work of a call for so many lines."""
         return Work(0, (self.columns * length,), (self.columns * length,))
 
     def build(self, model: CostModel) -> Kernel:
-        """The loop over lines."""
-        made = _Building.of(DTYPES[self.element], ("right", "copy"), model)
+        made = _Building.of(self, model)
         zero = made.kernel.index(0)
         right = Strided(made.buffers["right"], (), strides=(made.word(self.LINE).value, None))
         copy = Strided(made.buffers["copy"], (), strides=(made.kernel.index(self.columns), None))
@@ -225,40 +250,29 @@ class LinesFunction:
 
 
 @dataclass(frozen=True)
-class TransposedFunction:
+class TransposedFunction(ProductFunction):
     """Copy columns of an RHS, which are lines in memory: all lines of the first vector, then of the next one."""
 
-    PATTERN: ClassVar[re.Pattern[str]] = re.compile(
-        r"gemm_transposed_v(?P<lanes>\d+)x(?P<lines>\d+)_(?P<element>f32|f64)"
-    )
-    WHOLE, REST, COLUMN, VECTOR = range(4)
+    FORM = "gemm_transposed_v{lanes}x{lines}_{element}"
+    WORDS, READS, WRITES = 5, ("right",), ("between", "copy")
+    WHOLE, REST, COLUMN, VECTOR, COLUMNS = range(WORDS)
     """Words: whole vectors, columns behind these, elements from column to column, and from vector to vector of the
-    copy. Behind them is how many columns that are in all."""
-    is_unrolled: ClassVar[bool] = False
+    copy, and all columns."""
 
-    element: str
     lanes: int
     lines: int
     """Lines at most."""
 
     @property
-    def name(self) -> str:
-        """The name of the function."""
-        return f"gemm_transposed_v{self.lanes}x{self.lines}_{self.element}"
-
-    @classmethod
-    def of(cls, words: dict[str, str | None]) -> TransposedFunction:
-        """The function whose name has these words."""
-        return cls(str(words["element"]), int(words["lanes"] or 0), int(words["lines"] or 0))
+    def is_unrolled(self) -> bool:
+        return False
 
     def work(self, words: Sequence[int], length: int) -> Work:
-        """The work of a call for so many lines."""
-        columns = words[self.VECTOR + 1]
-        return Work(0, (columns * length,), (0, columns * length))
+        elements = words[self.COLUMNS] * length
+        return Work(0, (elements,), (0, elements))
 
     def build(self, model: CostModel) -> Kernel:
-        """The loops over vectors and lines."""
-        made = _Building.of(DTYPES[self.element], ("right", "between", "copy"), model)
+        made = _Building.of(self, model)
         lanes, zero, length = self.lanes, made.kernel.index(0), made.length
         whole, rest, column, apart = (made.word(n) for n in range(4))
         right, copy = Strided(made.buffers["right"], (), strides=(None, column.value)), made.buffers["copy"]
@@ -290,37 +304,23 @@ class TransposedFunction:
 
 
 @dataclass(frozen=True)
-class RowsFunction:
+class RowsFunction(ProductFunction):
     """Copy columns of an LHS tile by tile, in each line by line: of so many tiles beside each other at a time."""
 
-    PATTERN: ClassVar[re.Pattern[str]] = re.compile(r"gemm_rows_(?P<rows>\d+)x(?P<beside>\d+)_(?P<element>f32|f64)")
-    COUNT, LINE, TILE = range(3)
+    FORM = "gemm_rows_{rows}x{beside}_{element}"
+    WORDS, READS, WRITES = 3, ("left",), ("copy",)
+    COUNT, LINE, TILE = range(WORDS)
     """Words: how often so many tiles, elements from line to line, and from tile to tile of the copy."""
 
-    is_unrolled: ClassVar[bool] = True
-
-    element: str
     rows: int
     beside: int
 
-    @property
-    def name(self) -> str:
-        """The name of the function."""
-        return f"gemm_rows_{self.rows}x{self.beside}_{self.element}"
-
-    @classmethod
-    def of(cls, words: dict[str, str | None]) -> RowsFunction:
-        """The function whose name has these words."""
-        return cls(str(words["element"]), int(words["rows"] or 0), int(words["beside"] or 0))
-
     def work(self, words: Sequence[int], length: int) -> Work:
-        """The work of a call for so many lines."""
         elements = words[self.COUNT] * self.beside * self.rows * length
         return Work(0, (elements,), (elements,))
 
     def build(self, model: CostModel) -> Kernel:
-        """The loops over tiles and lines."""
-        made = _Building.of(DTYPES[self.element], ("left", "copy"), model)
+        made = _Building.of(self, model)
         count, line, tile = (made.word(n) for n in (self.COUNT, self.LINE, self.TILE))
         zero, length = made.kernel.index(0), made.length
 
@@ -348,13 +348,28 @@ class RowsFunction:
         return made.kernel
 
 
-ProductFunction = TileFunction | LinesFunction | TransposedFunction | RowsFunction
 _KINDS: tuple[type[ProductFunction], ...] = (TileFunction, LinesFunction, TransposedFunction, RowsFunction)
 
 
 def product_function(name: str) -> ProductFunction | None:
     """The function of a name, None if it is none of matrix products."""
-    for kind in _KINDS:
-        if (found := kind.PATTERN.fullmatch(name)) is not None:
-            return kind.of(found.groupdict())
-    return None
+    return next((found for kind in _KINDS if (found := kind.of(name)) is not None), None)
+
+
+def called_function(op: CallFunctionOp) -> ProductFunction:
+    """The function that an op calls. PassFailedException if there is none that has such arguments."""
+    name = op.function.data
+    if (found := product_function(name)) is None:
+        raise PassFailedException(f"{op.name} calls {name!r}, which the library does not have")
+    expected = found.WORDS, len(found.READS), len(found.WRITES)
+    given = len(op.plan), len(op.reads), len(op.writes)
+    if given != expected:
+        raise PassFailedException(
+            f"{op.name}: {name} takes {expected[0]} words, reads {expected[1]} buffers and writes {expected[2]}, got "
+            f"{given[0]} words, {given[1]} and {given[2]}"
+        )
+    for buffer in (*op.reads, *op.writes):
+        element = memref_of(buffer).element_type
+        if element != DTYPES[found.element]:
+            raise PassFailedException(f"{op.name}: {name} expected buffers of {found.element}, got {element}")
+    return found

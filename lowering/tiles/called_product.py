@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import MemRefType, f32, f64
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.dialects.lir import LibraryCallOp
+from xdsl_rlx.dialects.lir import CallFunctionOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
@@ -82,7 +82,7 @@ class CalledProduct(TiledProduct):
         writes: Sequence[Place],
         bounds: tuple[SSAValue, SSAValue],
     ) -> None:
-        nest.builder.insert(LibraryCallOp(function.name, words, reads, writes, bounds))
+        nest.builder.insert(CallFunctionOp(function.name, words, reads, writes, bounds))
 
     @property
     def _element(self) -> str:

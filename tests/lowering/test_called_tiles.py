@@ -13,9 +13,10 @@ from levels import EVERY
 from tile_cases import Case, text_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.lir import LibraryCallOp
+from xdsl_rlx.dialects.lir import CallFunctionOp
 from xdsl_rlx.lowering.callees.functions import is_function, library_kernel
 from xdsl_rlx.lowering.callees.products import RowsFunction, TileFunction, product_function
 from xdsl_rlx.lowering.kernel_pass import kernels_of
@@ -91,7 +92,7 @@ def called_once(cases: list[Case], element: str, costs: TileCosts) -> ModuleOp:
 def test_products_of_any_size_by_calls(element: str, costs: TileCosts) -> None:
     cases = drawn_cases(costs.lanes, 30 * (15 if EVERY else 1))
     module = called_once(cases, element, costs)
-    assert any(isinstance(op, LibraryCallOp) for op in module.walk()) == (element == "f32" or costs.lanes > 4)
+    assert any(isinstance(op, CallFunctionOp) for op in module.walk()) == (element == "f32" or costs.lanes > 4)
     rng = np.random.default_rng(0)
     given = dict[str, np.ndarray[Any, Any]]()
     for n, case in enumerate(cases):
@@ -169,7 +170,7 @@ def test_short_sums_and_narrow_products_are_loops() -> None:
 
 def test_functions_are_found_by_their_names() -> None:
     tile = TileFunction("f32", 13, 32, 16, True, 4)
-    assert tile.name == "gemm_tile_13x32_v16_t_by4_f32"
+    assert tile.name == "gemm_tile_13x32_v16_t1_by4_f32"
     for function in (tile, TileFunction("f64", 1, 8, 4), RowsFunction("f64", 8, 2)):
         assert product_function(function.name) == function
         assert is_function(function.name)
@@ -178,12 +179,45 @@ def test_functions_are_found_by_their_names() -> None:
 
 
 @pytest.mark.parametrize("name", [
-    "gemm_tile_13x18_v16_f32", "gemm_tile_9x48_v16_t_f32", "gemm_tile_2x16_v8_by4_f64", "gemm_lines_18_v8_f32",
-    "gemm_transposed_v8x384_f64",
-    "gemm_rows_8x2_f32",
+    "gemm_tile_13x18_v16_t0_by1_f32", "gemm_tile_9x48_v16_t1_by1_f32", "gemm_tile_2x16_v8_t0_by4_f64",
+    "gemm_lines_18_v8_f32", "gemm_transposed_v8x384_f64", "gemm_rows_8x2_f32",
 ])  # fmt: skip
 def test_functions_are_sound(name: str) -> None:
     ModuleOp([library_kernel(name, WIDE).clone()]).verify()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('"f" [1] (%x) to (%y)', "lir.call_function calls 'f', which the library does not have"),
+        ('"fourier_stage_4_f32" [1] (%x) to (%y)', "calls 'fourier_stage_4_f32', which the library does not have"),
+        (
+            '"gemm_lines_8_v8_f32" [1, 2] (%x) to (%y)',
+            "takes 1 words, reads 1 buffers and writes 1, got 2 words, 1 and 1",
+        ),
+        ('"gemm_lines_8_v8_f32" [1] (%x, %x) to (%y)', "reads 1 buffers and writes 1, got 1 words, 2 and 1"),
+        ('"gemm_lines_8_v8_f64" [8] (%x) to (%y)', "gemm_lines_8_v8_f64 expected buffers of f64, got f32"),
+    ],
+)
+def test_calls_of_what_the_library_does_not_have_are_named(call: str, message: str) -> None:
+    count = call.count("%")
+    buffers = ", ".join(["memref<8xf32>"] * (count - 1))
+    zeros = ", ".join(["%c0"] * count)
+    module = rlx.parse(f"""builtin.module {{
+  lir.program @p {{
+    %x = lir.input "x" : memref<8xf32>
+    %y = lir.output 0 : memref<8xf32>
+    lir.launch @k over 1 by 1 reads(%x : memref<8xf32>) writes(%y : memref<8xf32>)
+  }}
+  lir.kernel @k(%x: memref<8xf32>, %y: memref<8xf32>, %lo: index, %hi: index) {{
+    %c0 = arith.constant 0 : index
+    lir.call_function {call} at [{zeros}] range %lo to %hi : ({buffers}) to (memref<8xf32>)
+    lir.return
+  }}
+}}""")
+    for emit in (emit_llvm, emit_python):
+        with pytest.raises(PassFailedException, match=re.escape(message)):
+            emit(module)
 
 
 def test_a_printed_module_has_the_functions_in_it() -> None:

@@ -949,8 +949,8 @@ TILES = (
     _fault(
         "a loop with checks is a function that they cannot leave",
         "lowering/numba/emit/llvm_apart.py",
-        "_OF_THE_KERNEL = (*NETWORK_OPS, LibraryCallOp, CheckOp, DebugPrintOp, FftOp, PollOp, *LIBRARY_OPS)",
-        "_OF_THE_KERNEL = (*NETWORK_OPS, LibraryCallOp, DebugPrintOp, FftOp, PollOp, *LIBRARY_OPS)",
+        "_OF_THE_KERNEL = (*NETWORK_OPS, CallFunctionOp, CheckOp, DebugPrintOp, FftOp, PollOp, *LIBRARY_OPS)",
+        "_OF_THE_KERNEL = (*NETWORK_OPS, CallFunctionOp, DebugPrintOp, FftOp, PollOp, *LIBRARY_OPS)",
         "tests/lowering/numba/test_llvm_apart.py",
     ),
     _fault(

@@ -10,7 +10,7 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.lir import LIBRARY_OPS, CheckOp, DebugPrintOp, FftOp, LibraryCallOp, PollOp
+from xdsl_rlx.dialects.lir import LIBRARY_OPS, CallFunctionOp, CheckOp, DebugPrintOp, FftOp, PollOp
 from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS
 from xdsl_rlx.dialects.lir.kernel import OUTLINE
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
@@ -22,7 +22,7 @@ from xdsl_rlx.lowering.numba.machine.llvm import LIBRARY
 SMALL_BYTES = 1 << 12
 """Of a scratch buffer that is on the stack in any case, where LLVM may find that it fits in registers."""
 
-_OF_THE_KERNEL = (*NETWORK_OPS, LibraryCallOp, CheckOp, DebugPrintOp, FftOp, PollOp, *LIBRARY_OPS)
+_OF_THE_KERNEL = (*NETWORK_OPS, CallFunctionOp, CheckOp, DebugPrintOp, FftOp, PollOp, *LIBRARY_OPS)
 """Ops that need what only the kernel's function has: its status, the libraries, or tables."""
 
 

@@ -21,12 +21,12 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects.lir import (
     LAPACK_OPS,
     BlockGemmOp,
+    CallFunctionOp,
     CheckOp,
     DebugPrintOp,
     FftOp,
     GemmOp,
     LapackOp,
-    LibraryCallOp,
     PollOp,
     PrefetchOp,
     ReturnOp,
@@ -40,6 +40,7 @@ from xdsl_rlx.dialects.lir.scalar import PackBf16Op, PackI8Op
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.callees.fourier_calls import Frames, fourier_calls
+from xdsl_rlx.lowering.callees.products import called_function
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.numba.driver.collectives import ENGINE, ENGINE_CALL, ENGINE_START
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe
@@ -563,10 +564,10 @@ class LlvmBody(LlvmLines):
 
     def call(self, op: Operation) -> None:
         """Call a function of the library that is compiled once per machine."""
-        assert isinstance(op, LibraryCallOp)
+        assert isinstance(op, CallFunctionOp)
         self.written.update(op.writes)
         pointers = [self.plan(op.plan), *(self.address(*place) for place in op.places)]
-        self.call_callee(op.function.data, pointers, (self.names[op.low], self.names[op.high]))
+        self.call_callee(called_function(op).name, pointers, (self.names[op.low], self.names[op.high]))
 
     def plan(self, words: list[int]) -> str:
         """The constant that holds the words that functions of the library read."""
@@ -684,7 +685,7 @@ _EMITTERS: dict[type[Operation], Callable[[LlvmBody, Operation], None]] = {
     BlockGemmOp: LlvmBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, LlvmBody.lapack),
     FftOp: LlvmBody.fourier,
-    LibraryCallOp: LlvmBody.call,
+    CallFunctionOp: LlvmBody.call,
     CheckOp: LlvmBody.check,
     PollOp: LlvmBody.poll,
     DebugPrintOp: LlvmBody.debug_print,

@@ -27,12 +27,12 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects.lir import (
     LAPACK_OPS,
     BlockGemmOp,
+    CallFunctionOp,
     CheckOp,
     DebugPrintOp,
     FftOp,
     GemmOp,
     LapackOp,
-    LibraryCallOp,
     PollOp,
     PrefetchOp,
     ReturnOp,
@@ -44,6 +44,7 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.lowering.callees.fourier_calls import Frames, fourier_calls
 from xdsl_rlx.lowering.callees.functions import functions
+from xdsl_rlx.lowering.callees.products import called_function
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.helpers import HELPER_NAMES
 from xdsl_rlx.lowering.numba.emit.lapack_calls import python_lapack
@@ -359,10 +360,10 @@ class PythonBody:
 
     def call(self, op: Operation) -> None:
         """Call a function of the library, which `python_module.py` prints too."""
-        assert isinstance(op, LibraryCallOp)
+        assert isinstance(op, CallFunctionOp)
         plan = self.plan(op.plan)
         places = [f"at({plan}, (0,))", *(self.at(buffer, indices, ()) for buffer, indices in op.places)]
-        self.emit(f"{op.function.data}({', '.join([*places, self.names[op.low], self.names[op.high]])})")
+        self.emit(f"{called_function(op).name}({', '.join([*places, self.names[op.low], self.names[op.high]])})")
 
     def plan(self, words: Sequence[int]) -> str:
         """An array of the words that functions of the library read."""
@@ -405,7 +406,7 @@ _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {
     BlockGemmOp: PythonBody.block_gemm,
     **dict.fromkeys(LAPACK_OPS, PythonBody.lapack),
     FftOp: PythonBody.fourier,
-    LibraryCallOp: PythonBody.call,
+    CallFunctionOp: PythonBody.call,
     CheckOp: PythonBody.check,
     PollOp: PythonBody.poll,
     ReturnOp: PythonBody.ret,

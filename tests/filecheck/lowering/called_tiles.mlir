@@ -10,8 +10,8 @@
 // CHECK-NEXT: %2 = arith.muli %j, %c16 : index
 // CHECK-NEXT: %3 = arith.addi %c0_1, %2 : index
 // CHECK-NEXT: %4 = arith.subi %1, %block : index
-// CHECK-NEXT: lir.library_call "gemm_lines_16_v16_f32" [80](%b) to(%panel) at[%block, %3, %c0, %c0] range %c0 to %4 : (memref<500x80xf32>) to(memref<250x16xf32>)
-// CHECK-NEXT: lir.library_call "gemm_tile_10x16_v16_f32" [3, 500, 1, 5000, 16, 16, 80, 80, 0](%a, %panel, %b) to(%c) at[%lo, %block, %c0, %c0, %block, %3, %lo, %3] range %block to %1 : (memref<30x500xf32>, memref<250x16xf32>, memref<500x80xf32>) to(memref<30x80xf32>)
+// CHECK-NEXT: lir.call_function "gemm_lines_16_v16_f32" [80](%b) to(%panel) at[%block, %3, %c0, %c0] range %c0 to %4 : (memref<500x80xf32>) to(memref<250x16xf32>)
+// CHECK-NEXT: lir.call_function "gemm_tile_10x16_v16_t0_by1_f32" [3, 500, 1, 5000, 16, 16, 80, 80, 0](%a, %panel, %b) to(%c) at[%lo, %block, %c0, %c0, %block, %3, %lo, %3] range %block to %1 : (memref<30x500xf32>, memref<250x16xf32>, memref<500x80xf32>) to(memref<30x80xf32>)
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 // CHECK-NEXT: lir.return

@@ -23,7 +23,7 @@ INDEX = IndexType()
 
 
 @irdl_op_definition
-class LibraryCallOp(IRDLOperation):
+class CallFunctionOp(IRDLOperation):
     """
     Call a function of the library with the addresses of elements of buffers.
 
@@ -31,7 +31,7 @@ class LibraryCallOp(IRDLOperation):
     which are those of one buffer after the other, and two numbers, the range `low` to `high`. It writes to `writes`.
     """
 
-    name = "lir.library_call"
+    name = "lir.call_function"
 
     function = prop_def(StringAttr)
     words = prop_def(DenseArrayBase.constr(i64))
