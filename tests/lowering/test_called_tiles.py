@@ -231,6 +231,17 @@ def test_a_printed_module_has_the_functions_in_it() -> None:
     assert all(f"def {name}(" in printed for name in names[0])
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_what_a_kernel_computes_beside_its_calls_is_optimised(own: bool) -> None:
+    def f(x: Any, y: Any) -> Any:
+        return x @ y.T + 1 if own else x @ y.T
+
+    module = rlx.compile(f, threads=1).trace(*factors("nt", 130, 300, 128, "float32")).module
+    text = emit_llvm(lower_to_lir(module, 1, model=WIDE))
+    (line,) = (line for line in text.splitlines() if line.startswith("define") and ".body" in line)
+    assert ("optnone" in line) is not own
+
+
 def test_an_exported_library_has_the_functions_in_it(tmp_path: Path) -> None:
     given = factors("nt", 130, 300, 128, "float32")
     compiled = rlx.compile(FORMS["nt"], threads=1).compiled(*given)

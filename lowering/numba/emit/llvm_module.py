@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from xdsl.dialects import scf
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
@@ -296,6 +296,11 @@ def _adds(kernel: KernelOp) -> bool:
     return any(isinstance(x.type, AnyFloat) for loop in loops for x in loop.iter_args)
 
 
+def _has_elements(kernel: KernelOp) -> bool:
+    """Whether a kernel itself reads or writes elements, beside what it calls functions for."""
+    return any(isinstance(op, memref.LoadOp | memref.StoreOp) for op in ops_within(kernel))
+
+
 def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     """
     The exported wrapper, which finds the buffers, and the body, whose pointers are known not to alias.
@@ -344,7 +349,7 @@ def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     call = f"  call void {inner}({', '.join(['ptr %blas', *status, *passed, 'i64 %lo, i64 %hi'])})"
     wrapper += [*heap.before, call, *heap.behind, "  ret void", "}"]
     # addresses of what is given to the library: the passes would take longer than all else of a transform's first call
-    own_effort = " optnone" if body.called else ""
+    own_effort = " optnone" if body.called and not _has_elements(kernel) else ""
     # noinline: once inlined, the no-alias facts would live on in metadata that the vectoriser loses more easily.
     lines = [
         f"define internal void {inner}({signature}) mustprogress noinline nounwind{own_effort} {{",
