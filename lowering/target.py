@@ -68,6 +68,9 @@ class Target(Bf16Products, Caches):
     registers: int = 16
     """Number of vector registers."""
 
+    multiplications_at_once: int = 1
+    """Multiplications of whole vectors that begin in a cycle, with as many loads."""
+
     int8: bool = False
     """Whether the processor has dot products of i8 (AVX512-VNNI)."""
 
@@ -151,10 +154,11 @@ class TileCosts(MatmulCosts, Target):
     """Registers up to which tiles are so small that loads of operands count. run.py "a" on x86-64-v3."""
 
     load_multiplications: float = 0.25
-    """Multiplications that a load delays, with few registers. run.py "a" on x86-64-v3."""
+    """Multiplications that a load delays, with few registers or several multiplications at once. run.py "a" on
+    x86-64-v3."""
 
     edge_multiplications: int = 2
-    """Multiplications that another tile size costs at each edge, with few registers. run.py "a" on x86-64-v3."""
+    """Multiplications that another tile size costs at each edge, where loads count. run.py "a" on x86-64-v3."""
 
     high_tile_rows: int = 4
     """Rows from which on `high_tile_vectors` fill few registers. run.py "a" on x86-64-v3."""
@@ -170,6 +174,10 @@ class TileCosts(MatmulCosts, Target):
 
     panel_depth: int = 256
     """Rows of an RHS panel, the terms that are accumulated at a time. A longer panel leaves L1. run.py "a"; tune.py."""
+
+    wide_panel_l1s: float = 1.5
+    """L1s that a copied panel fills at most with several multiplications at once: a wide tile has fewer loads for each,
+    which are worth more than a panel that is near. breadth.py "512x512x512", "129x257x513"."""
 
     packed_panel_depth: int = 512
     """The same of packed bf16 and i8, two or four terms each, whose panel may be in L2. breadth.py "products"."""
@@ -210,6 +218,11 @@ class TileCosts(MatmulCosts, Target):
     def l2_operand_bytes(self) -> int:
         """Bytes of one operand that stay in L2."""
         return int(self.l2_bytes * self.l2_share)
+
+    @property
+    def loads_count(self) -> bool:
+        """Whether the loads of operands take time beside multiplications."""
+        return self.registers <= self.few_registers or self.multiplications_at_once > 1
 
     @property
     def lhs_rows(self) -> int:

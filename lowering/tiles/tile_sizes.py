@@ -38,7 +38,7 @@ def best_tile(rows: int, columns: int, costs: TileCosts, element: AnyFloat, vect
         vectors = min(vectors, costs.high_tile_vectors)
 
     def step(r: int, w: int) -> float:
-        loads = (r + w) * costs.load_multiplications if few else 0
+        loads = (r + w) * costs.load_multiplications if costs.loads_count else 0
         return max(r * w + loads, far * w, costs.multiplications_in_flight) if r and w else 0
 
     def cost(shape: tuple[int, int]) -> tuple[float, int, float]:
@@ -47,7 +47,7 @@ def best_tile(rows: int, columns: int, costs: TileCosts, element: AnyFloat, vect
         widths = [(whole, w), (1, -(-rest // lanes))]
         heights = [(rows // r, r), (1, rows % r)]
         total = sum(n * m * step(height, width) for n, height in heights for m, width in widths)
-        if few:
+        if costs.loads_count:
             total += costs.edge_multiplications * ((rows % r > 0) * whole + (rest > 0) * (rows // r))
         return total, (rest > 0 and whole > 0) + (rows % r > 0), 1 / r + 1 / w
 
@@ -59,6 +59,7 @@ def best_tile(rows: int, columns: int, costs: TileCosts, element: AnyFloat, vect
 
 
 def vectors_of_panel(depth: int, costs: TileCosts, element: AnyFloat) -> int:
-    """Vectors in a line of a panel, so that it is in the first level of the cache."""
-    vector_bytes = costs.lanes_of(element) * element_bytes(element)
-    return max(1, min(costs.max_tile_vectors, costs.l1_bytes // (max(1, min(depth, costs.panel_depth)) * vector_bytes)))
+    """Vectors in a line of a panel, so that it is in the first level of the cache, or not far from it."""
+    line_bytes = costs.lanes_of(element) * element_bytes(element)
+    most = int(costs.l1_bytes * (costs.wide_panel_l1s if costs.multiplications_at_once > 1 else 1))
+    return max(1, min(costs.max_tile_vectors, most // (max(1, min(depth, costs.panel_depth)) * line_bytes)))

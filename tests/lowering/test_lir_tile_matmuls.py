@@ -25,7 +25,7 @@ from xdsl_rlx.lowering.numba.machine import cpu
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
 from xdsl_rlx.lowering.target import Target, TileCosts, with_costs
-from xdsl_rlx.lowering.tiles.tile_sizes import best_tile
+from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, best_tile, vectors_of_panel
 
 AVX2 = TileCosts()
 PROCESSORS = (TileCosts(lanes=4, registers=16), AVX2, TileCosts(lanes=16, registers=32))
@@ -287,18 +287,29 @@ def test_sums_of_a_tile_fit_into_registers_and_are_written_out(costs: TileCosts,
     assert all(op is not None and UNROLL in op.attributes for op in around)
 
 
+def test_tiles_load_less_where_loads_count():
+    one, two = (TileCosts(lanes=16, registers=32, multiplications_at_once=n) for n in (1, 2))
+    assert (vectors_of_panel(512, one, f32), vectors_of_panel(512, two, f32)) == (2, 3)
+    found = [best_tile(512, 480, costs, f32, vectors_of_panel(512, costs, f32)) for costs in (one, two)]
+    assert found == [TileSize(8, 32, 16), TileSize(9, 48, 16)]
+
+
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
         (("x86-64-v2", ""), Target(lanes=4, registers=16)),
         (("x86-64-v3", ""), Target(lanes=8, registers=16)),
-        (("x86-64-v4", "-prefer-256-bit"), Target(lanes=16, registers=32)),
+        (("x86-64-v4", "-prefer-256-bit"), Target(lanes=16, registers=32, multiplications_at_once=2)),
         (("znver4", "+64bit,+avx2,+avx512vl"), Target(lanes=16, registers=32)),
         (("znver4", "+avx512vl,+avx512bf16,+avx512vnni"), Target(lanes=16, registers=32, bf16=True, int8=True)),
         (("znver3", "+64bit,+avx2"), Target(lanes=8, registers=16)),
         (("unknown", "+64bit,+avx2,+avx512vl,+avx512bf16"), Target(lanes=16, registers=16, bf16=True)),
         (("cascadelake", "+64bit,+avx2,+avx512vl"), Target(lanes=16, registers=16)),
-        (("sapphirerapids", "+64bit,+avx2,+avx512vl,-prefer-256-bit"), Target(lanes=16, registers=32)),
+        (
+            ("sapphirerapids", "+64bit,+avx2,+avx512vl,-prefer-256-bit"),
+            Target(lanes=16, registers=32, multiplications_at_once=2),
+        ),
+        (("znver5", "+avx2,+avx512vl"), Target(lanes=16, registers=32, multiplications_at_once=2)),
         (("skylake", "+64bit,+avx2"), Target(lanes=8, registers=16)),
         (("nehalem", "+64bit,+sse4.2"), Target(lanes=4, registers=16)),
         (("apple-m1", "+neon"), Target(lanes=4, registers=32)),

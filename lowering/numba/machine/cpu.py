@@ -113,7 +113,9 @@ def target_of(target: tuple[str, str]) -> Target:
     if "avx512vl" in features:
         count = 32 if name.startswith("znver") or _WHOLE_VECTORS in said else 16
         bf16, int8 = "avx512bf16" in features, "avx512vnni" in features
-        return Target(lanes=16, registers=count, bf16=bf16, int8=int8)
+        # Zen 4 has vectors of that length as two halves
+        at_once = 2 if count == 32 and name != "znver4" else 1
+        return Target(lanes=16, registers=count, multiplications_at_once=at_once, bf16=bf16, int8=int8)
     if "avx2" in features or not features:
         return Target()
     return Target(lanes=4, registers=32 if "neon" in features else 16)
