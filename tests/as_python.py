@@ -7,16 +7,19 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.lir import FftOp
+from xdsl_rlx.dialects.lir import CallFunctionOp, FftOp
+from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, contiguous
+from xdsl_rlx.lowering.callees.calls import called_function
 from xdsl_rlx.lowering.callees.fourier_calls import LibraryCall, fourier_calls
 from xdsl_rlx.lowering.callees.functions import functions
+from xdsl_rlx.lowering.callees.sorting import SortFunction
 from xdsl_rlx.lowering.nest import Iteration
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.nest.language import numpy_type
@@ -89,15 +92,18 @@ class _PythonWork(Work):
         writes: Sequence[Argument],
         emit: Callable[[Nest, SSAValue, SSAValue, Sequence[SSAValue]], None],
     ) -> None:
-        """Run the functions of the library that the kernel of a transform calls."""
+        """Run the functions of the library that a kernel calls."""
         super().launch(extent, work, reads, writes, emit)
         kernel = self.launches[-1].kernel
         arrays = dict(zip(kernel.body.block.args, map(self._window, (*reads, *writes)), strict=False))
-        (op,) = (x for x in kernel.walk() if isinstance(x, FftOp))
         chunk = self._chunk(extent, work)
         for block in range(extent):
-            for call in fourier_calls(op):
-                _call(op, call, arrays, block, block // chunk)
+            for op in kernel.walk():
+                if isinstance(op, FftOp):
+                    for call in fourier_calls(op):
+                        _call(op, call, arrays, block, block // chunk)
+                elif isinstance(op, CallFunctionOp):
+                    _call_function(op, arrays, block)
 
     def _window(self, x: Argument) -> np.ndarray[Any, Any]:
         arrays = self.buffers
@@ -126,6 +132,32 @@ def _call(op: FftOp, call: LibraryCall, arrays: dict[Any, np.ndarray[Any, Any]],
         given += [frames[min(n, last)] if n <= last or call.frames.spare is None else beyond for n in numbers]
     for index in range(call.iterations):
         function.body(Iteration(np.int64(index)), *given, **function.options)
+
+
+def _call_function(op: CallFunctionOp, arrays: dict[Any, np.ndarray[Any, Any]], block: int) -> None:
+    """Run a function that is called with addresses of elements, in the iteration `block` of a kernel."""
+    function = called_function(op)
+    assert isinstance(function, SortFunction)
+    given = [np.array(op.plan)]
+    for (buffer, indices), type_ in zip(op.places, [*function.types.values()][1:], strict=True):
+        at, flat = tuple(_index(x, block) for x in indices), arrays[buffer].reshape(-1)
+        flat = flat[np.ravel_multi_index(at, arrays[buffer].shape) :]
+        row = prod(type_.get_shape()[1:])
+        given.append(flat[: flat.size // row * row].reshape(-1, *type_.get_shape()[1:]))
+    for index in range(_index(op.low, block), _index(op.high, block)):
+        function.body(Iteration(np.int64(index)), *given)
+
+
+def _index(value: SSAValue, block: int) -> int:
+    """The number that an index of a kernel has in an iteration."""
+    if (known := constant_index(value)) is not None:
+        return known
+    owner = value.owner
+    if isinstance(owner, arith.AddiOp):
+        return _index(owner.lhs, block) + _index(owner.rhs, block)
+    if isinstance(owner, arith.DivSIOp):
+        return _index(owner.lhs, block) // _index(owner.rhs, block)
+    return block
 
 
 def nests_of(graph: rlx.Graph) -> list[Operation]:

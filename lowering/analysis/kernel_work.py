@@ -31,7 +31,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_any_length
 from xdsl_rlx.dialects.lir.scalar import DotBf16Op, ScalarOp
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
 from xdsl_rlx.lowering.analysis.linear_sums import Linear
-from xdsl_rlx.lowering.callees.products import called_function
+from xdsl_rlx.lowering.callees.calls import called_function
 from xdsl_rlx.lowering.kernel_pass import kernels_of
 
 MOST_VISITS = 20_000

@@ -14,6 +14,8 @@ from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.fourier import FRAMES, LANES, RADICES, Layout
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.shapes import DTYPES
+from xdsl_rlx.lowering.callees.called import MANY
+from xdsl_rlx.lowering.callees.calls import function_of
 from xdsl_rlx.lowering.callees.fourier import (
     StageLoop,
     append_first,
@@ -30,7 +32,6 @@ from xdsl_rlx.lowering.callees.fourier import (
     times,
     write,
 )
-from xdsl_rlx.lowering.callees.products import product_function
 from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.nest import Nested
@@ -42,9 +43,6 @@ TOGETHER = 8
 
 LLVM would take twice as many, for which registers do not suffice. Benchmark: `rfft 100x1000` of breadth.py.
 """
-
-MANY = 1 << 40
-"""Rows of a buffer whose length a function does not know: the verifier of the op that calls it has seen to that."""
 
 
 @dataclass(frozen=True)
@@ -168,16 +166,16 @@ _WIDTHS = range(1, FRAMES + 1)
 @cache
 def library_kernel(name: str, model: CostModel) -> KernelOp:
     """The kernel of a function, lowered for a processor."""
-    if (product := product_function(name)) is not None:
-        return _finished(product.build(model).finish(), name, model)
+    if (called := function_of(name)) is not None:
+        return _finished(called.build(model).finish(), name, model)
     return functions()[name]().kernel(name, model)
 
 
 def is_function(name: str) -> bool:
     """Whether the library has a function of a name."""
-    return name in functions() or product_function(name) is not None
+    return name in functions() or function_of(name) is not None
 
 
 def is_unrolled(name: str) -> bool:
     """Whether the loops of a function are unrolled vectors already, of which LLVM makes code as they are."""
-    return (product := product_function(name)) is not None and product.is_unrolled
+    return (called := function_of(name)) is not None and called.is_unrolled

@@ -5,41 +5,27 @@ A tile and the copies that it reads are those of `lowering/tiles`. What calls th
 
 from __future__ import annotations
 
-import abc
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any
 
 from xdsl.dialects.builtin import MemRefType, i64
 from xdsl.ir import SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_rlx.dialects.lir import CallFunctionOp, PrefetchOp
+from xdsl_rlx.dialects.lir import PrefetchOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strided_memref
-from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar
 from xdsl_rlx.dialects.shapes import DTYPES
+from xdsl_rlx.lowering.callees.called import MANY, CalledFunction, Work
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.lowering.tiles.factors import Factors, Strided
 from xdsl_rlx.lowering.tiles.side_by_side import SideBySide
 from xdsl_rlx.lowering.tiles.tile_block import Panel, StridedPanel, TileBlock, TileRows
 
-MANY = 1 << 40
-"""Elements of a buffer whose length a function does not know."""
-
 MOST_FIRST, MOST_STEP = 1 << 34, 1 << 24
-"""The same of two indices that are added, of which all pairs are less than 2^63 bytes: NumPy has no larger arrays."""
-
-
-class Work(NamedTuple):
-    """What a call computes, and the elements that it loads of each buffer it reads and stores to each it writes."""
-
-    multiplications: int
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
+"""Extents of a buffer with two indices that are added: all pairs are less than 2^63 bytes, and NumPy has no larger
+arrays."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +37,7 @@ class _Building:
     model: CostModel
 
     @classmethod
-    def of(cls, function: ProductFunction, model: CostModel, pairs: tuple[str, ...] = ()) -> _Building:
+    def of(cls, function: CalledFunction, model: CostModel, pairs: tuple[str, ...] = ()) -> _Building:
         """Elements of the buffers `pairs` have two indices, which are added."""
         element, names = DTYPES[function.element], (*function.READS, *function.WRITES)
         flat, two = MemRefType[Any](element, (MANY,)), strided_memref(element, (MOST_FIRST, MOST_STEP), (1, 1))
@@ -76,59 +62,7 @@ class _Building:
 
 
 @dataclass(frozen=True)
-class ProductFunction(abc.ABC):
-    """A function of the library, with what is known of it in its name."""
-
-    FORM: ClassVar[str]
-    """The name, with fields in braces."""
-    WORDS: ClassVar[int]
-    """Numbers that it is called with."""
-    READS: ClassVar[tuple[str, ...]]
-    WRITES: ClassVar[tuple[str, ...]]
-    """The buffers, in the order of the arguments."""
-
-    element: str
-
-    @property
-    def name(self) -> str:
-        """The name of the function."""
-        return self.FORM.format(**vars(self))
-
-    @property
-    def is_unrolled(self) -> bool:
-        """Whether its loops are unrolled vectors already, of which LLVM makes code as they are."""
-        return True
-
-    @classmethod
-    def of(cls, name: str) -> Self | None:
-        """The function of a name, None if that has another form."""
-        found = _pattern(cls.FORM).fullmatch(name)
-        if found is None:
-            return None
-        fields: dict[str, Any] = {x: text if x == "element" else int(text) for x, text in found.groupdict().items()}
-        return cls(**fields)
-
-    @abc.abstractmethod
-    def work(self, words: Sequence[int], length: int) -> Work:
-        """The work of a call for so many numbers of the range."""
-
-    @abc.abstractmethod
-    def build(self, model: CostModel) -> Kernel:
-        """The kernel, whose loops are not lowered for a processor yet."""
-
-
-@cache
-def _pattern(form: str) -> re.Pattern[str]:
-    """What matches names of a form."""
-    return re.compile(re.sub(r"\{(\w+)(:d)?\}", lambda x: f"(?P<{x[1]}>{_TEXTS.get(x[1], _NUMBER)})", form))
-
-
-_NUMBER = r"\d+"
-_TEXTS = {"element": "f32|f64", "by_columns": "[01]"}
-
-
-@dataclass(frozen=True)
-class TileFunction(ProductFunction):
+class TileFunction(CalledFunction):
     """
     Tiles of so many rows and columns below each other, of the terms of a range.
 
@@ -218,7 +152,7 @@ class TileFunction(ProductFunction):
 
 
 @dataclass(frozen=True)
-class LinesFunction(ProductFunction):
+class LinesFunction(CalledFunction):
     """Copy so many columns of lines of an RHS, which are side by side in memory, line by line."""
 
     FORM = "gemm_lines_{columns}_v{lanes}_{element}"
@@ -250,7 +184,7 @@ class LinesFunction(ProductFunction):
 
 
 @dataclass(frozen=True)
-class TransposedFunction(ProductFunction):
+class TransposedFunction(CalledFunction):
     """Copy columns of an RHS, which are lines in memory: all lines of the first vector, then of the next one."""
 
     FORM = "gemm_transposed_v{lanes}x{lines}_{element}"
@@ -304,7 +238,7 @@ class TransposedFunction(ProductFunction):
 
 
 @dataclass(frozen=True)
-class RowsFunction(ProductFunction):
+class RowsFunction(CalledFunction):
     """Copy columns of an LHS tile by tile, in each line by line: of so many tiles beside each other at a time."""
 
     FORM = "gemm_rows_{rows}x{beside}_{element}"
@@ -348,28 +282,4 @@ class RowsFunction(ProductFunction):
         return made.kernel
 
 
-_KINDS: tuple[type[ProductFunction], ...] = (TileFunction, LinesFunction, TransposedFunction, RowsFunction)
-
-
-def product_function(name: str) -> ProductFunction | None:
-    """The function of a name, None if it is none of matrix products."""
-    return next((found for kind in _KINDS if (found := kind.of(name)) is not None), None)
-
-
-def called_function(op: CallFunctionOp) -> ProductFunction:
-    """The function that an op calls. PassFailedException if there is none that has such arguments."""
-    name = op.function.data
-    if (found := product_function(name)) is None:
-        raise PassFailedException(f"{op.name} calls {name!r}, which the library does not have")
-    expected = found.WORDS, len(found.READS), len(found.WRITES)
-    given = len(op.plan), len(op.reads), len(op.writes)
-    if given != expected:
-        raise PassFailedException(
-            f"{op.name}: {name} takes {expected[0]} words, reads {expected[1]} buffers and writes {expected[2]}, got "
-            f"{given[0]} words, {given[1]} and {given[2]}"
-        )
-    for buffer in (*op.reads, *op.writes):
-        element = memref_of(buffer).element_type
-        if element != DTYPES[found.element]:
-            raise PassFailedException(f"{op.name}: {name} expected buffers of {found.element}, got {element}")
-    return found
+PRODUCTS: tuple[type[CalledFunction], ...] = (TileFunction, LinesFunction, TransposedFunction, RowsFunction)

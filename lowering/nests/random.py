@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl_rlx.dialects.mir.random import DrawOp, RngBitsOp, key_batch
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u32
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, accumulate, cast, exp, isnan, maximum, shift_right_logical
-from xdsl_rlx.lowering.nests.sort import FloatOrder
 from xdsl_rlx.lowering.nests.work import NEST, Work
+from xdsl_rlx.lowering.number_order import FloatOrder
 
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 """The published constants of Philox 4x32."""

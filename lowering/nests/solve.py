@@ -32,8 +32,8 @@ from xdsl_rlx.lowering.nest import (
 )
 from xdsl_rlx.lowering.nests import lu_blocks, solve_blocks, solve_lanes
 from xdsl_rlx.lowering.nests.solve_lanes import beyond, chosen_row
-from xdsl_rlx.lowering.nests.sort import FloatOrder
 from xdsl_rlx.lowering.nests.work import NEST, Work
+from xdsl_rlx.lowering.number_order import FloatOrder
 
 SMALL = 64
 """Rows up to which loops of our own beat the call of LAPACK."""

@@ -15,8 +15,8 @@ from xdsl.ir import Attribute
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, fma, lanes, rolled, scratch
-from xdsl_rlx.lowering.nests.sort import FloatOrder
 from xdsl_rlx.lowering.nests.work import Work
+from xdsl_rlx.lowering.number_order import FloatOrder
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
 
 FEWEST, MOST = 3, 16

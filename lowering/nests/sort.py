@@ -8,7 +8,7 @@ from functools import partial
 from math import log, log2, prod
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, f64, i32, i64
+from xdsl.dialects.builtin import AnyFloat, IntegerType, f64, i32, i64
 from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.constants import is_integer
@@ -16,9 +16,10 @@ from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.mir.index import BisectOp, TopkOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u32
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, bitcast, cast, isnan, rolled, scratch, select
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, isnan, rolled, scratch, select
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
 from xdsl_rlx.lowering.nests.work import NEST, Work
+from xdsl_rlx.lowering.number_order import FloatOrder
 
 
 class Entry(NamedTuple):
@@ -57,34 +58,6 @@ class Heap:
             self[hole] = worse
             hole = select(is_right, right, left)
         self[hole] = entry
-
-
-@dataclass(frozen=True)
-class FloatOrder:
-    """Floats by their place in the order of all of them, an integer; the bits of negative ones run backwards."""
-
-    element: Attribute
-    bits: Attribute
-    most: int
-    """The largest place, one that no number has."""
-
-    @staticmethod
-    def of(element: Attribute) -> FloatOrder:
-        return FloatOrder(f64, i64, 2**63 - 1) if element == f64 else FloatOrder(f32, i32, 2**31 - 1)
-
-    def turned(self, x: Number) -> Number:
-        return x ^ ((x >> self.most.bit_length()) & self.most)
-
-    def place(self, x: Number) -> Number:
-        """Both zeros are one number."""
-        return self.turned(bitcast(x + 0.0, self.bits))
-
-    def number(self, place: Number) -> Number:
-        return bitcast(self.turned(place), self.element)
-
-    def magnitude(self, x: Number) -> Number:
-        """An integer that is the larger the larger a float is, whatever its sign; NaN is above all."""
-        return bitcast(x, self.bits) & self.most
 
 
 def sort_key(x: Number, element: Attribute) -> Number:

@@ -13,9 +13,9 @@ from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+from xdsl_rlx.lowering.callees.called import CalledFunction
 from xdsl_rlx.lowering.callees.products import (
     LinesFunction,
-    ProductFunction,
     RowsFunction,
     TileFunction,
     TransposedFunction,
@@ -76,7 +76,7 @@ class CalledProduct(TiledProduct):
     def _call(
         self,
         nest: Nest,
-        function: ProductFunction,
+        function: CalledFunction,
         words: Sequence[int],
         reads: Sequence[Place],
         writes: Sequence[Place],

@@ -17,8 +17,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CallFunctionOp
+from xdsl_rlx.lowering.callees.calls import function_of
 from xdsl_rlx.lowering.callees.functions import is_function, library_kernel
-from xdsl_rlx.lowering.callees.products import RowsFunction, TileFunction, product_function
+from xdsl_rlx.lowering.callees.products import RowsFunction, TileFunction
 from xdsl_rlx.lowering.kernel_pass import kernels_of
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
@@ -172,9 +173,9 @@ def test_functions_are_found_by_their_names() -> None:
     tile = TileFunction("f32", 13, 32, 16, True, 4)
     assert tile.name == "gemm_tile_13x32_v16_t1_by4_f32"
     for function in (tile, TileFunction("f64", 1, 8, 4), RowsFunction("f64", 8, 2)):
-        assert product_function(function.name) == function
+        assert function_of(function.name) == function
         assert is_function(function.name)
-    assert product_function("fourier_stage_4_f32") is None
+    assert function_of("fourier_stage_4_f32") is None
     assert not is_function("gemm_tile_13_v16_f32")
 
 

@@ -7,10 +7,19 @@ import pytest
 from as_python import run_as_python
 from cost_models import costs
 from ml_dtypes import bfloat16
+from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.index import SortOp, TopkOp
+from xdsl_rlx.lowering.callees.called import CalledFunction
+from xdsl_rlx.lowering.callees.calls import function_of
+from xdsl_rlx.lowering.callees.functions import library_kernel
+from xdsl_rlx.lowering.callees.sorting import SortNetworkFunction, SortReadFunction, SortWriteFunction
+from xdsl_rlx.lowering.kernel_pass import kernels_of
+from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm_parts, library_calls
+from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 from xdsl_rlx.lowering.pipelines import fusion_passes
+from xdsl_rlx.lowering.target import COMMON
 from xdsl_rlx.passes import run_passes
 
 DTYPES = ["float32", "float64", "float16", bfloat16, "int8", "uint8", "int16", "int32", "uint32", "int64"]
@@ -120,6 +129,26 @@ def test_a_gradient_has_positions():
 def _fused(function: Any, *arrays: np.ndarray) -> list[Any]:
     graph = rlx.trace(function, *arrays)
     return list(run_passes(graph, fusion_passes(graph.module)).module.walk())
+
+
+def test_sorts_of_all_lengths_call_the_same_functions() -> None:
+    def called(shape: tuple[int, int]) -> set[str]:
+        g = rlx.Graph("step")
+        g.set_outputs([g.sort(g.input("x", shape, "f32"))])
+        return {name for text in emit_llvm_parts(kernels_of(lower_to_lir(g.module, 1))) for name in library_calls(text)}
+
+    assert len(called((64, 9))) == 3
+    assert called((64, 9)) == called((16, 300))
+    assert not called((64, 8))
+
+
+@pytest.mark.parametrize("function", [
+    SortReadFunction("f32"), SortReadFunction("bf16", True), SortWriteFunction("u32"), SortWriteFunction("i8", True),
+    SortNetworkFunction("i32", 16), SortNetworkFunction("i64", 8),
+])  # fmt: skip
+def test_functions_are_sound_and_found_by_name(function: CalledFunction) -> None:
+    assert function_of(function.name) == function
+    ModuleOp([library_kernel(function.name, COMMON).clone()]).verify()
 
 
 @pytest.mark.parametrize("dtype", ["f32", "i64"])

@@ -39,8 +39,8 @@ from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar import PackBf16Op, PackI8Op
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.dialects.walks import ops_within
+from xdsl_rlx.lowering.callees.calls import called_function
 from xdsl_rlx.lowering.callees.fourier_calls import Frames, fourier_calls
-from xdsl_rlx.lowering.callees.products import called_function
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.numba.driver.collectives import ENGINE, ENGINE_CALL, ENGINE_START
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe

@@ -42,9 +42,9 @@ from xdsl_rlx.dialects.lir.fourier import FRAMES
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, is_contiguous, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.locations import named
+from xdsl_rlx.lowering.callees.calls import called_function
 from xdsl_rlx.lowering.callees.fourier_calls import Frames, fourier_calls
 from xdsl_rlx.lowering.callees.functions import functions
-from xdsl_rlx.lowering.callees.products import called_function
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.helpers import HELPER_NAMES
 from xdsl_rlx.lowering.numba.emit.lapack_calls import python_lapack
