@@ -3,10 +3,12 @@
 
 PYTHON ?= python3
 VENV := .venv
-SWEEPS := tests/fuzz tests/numerics tests/weaknesses/test_levels.py tests/weaknesses/test_half.py \
+# Tests that EVERY_SAMPLE takes more of: with checks of modules and bounds, and as users run them.
+CHECKED_SWEEPS := tests/fuzz tests/numerics tests/weaknesses/test_levels.py tests/weaknesses/test_half.py \
   tests/lowering/test_mathlib.py tests/lowering/test_splat.py tests/lowering/test_solve_lanes.py \
   tests/lowering/test_lir_tile_matmuls.py tests/lowering/test_bf16_products.py tests/lowering/test_int8_products.py \
   tests/weaknesses/test_bf16_products.py tests/distributed
+SWEEPS := tests/face tests/lowering tests/transforms tests/weaknesses tests/test_step_module.py
 BIN := $(VENV)/bin
 STAMP = $(VENV)/.installed-
 
@@ -15,6 +17,9 @@ SMOKE := dialects/hir/ops dialects/hir/invalid dialects/mir/custom dialects/mir/
   rules/factor transforms/convert_hir_to_mir lowering/lir_check_bounds lowering/lir_plan_memory \
   lowering/lir_merge_lengths lowering/numba lowering/rlx_to_lir lowering/scan frontends/convert_stablehlo_to_mir \
   frontends/convert_stablehlo_to_mir_missing frontends/target_stablehlo
+
+# Tests start some hundreds of processes, each of which would compile all modules of the package again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test lint bench fuzz faults mutations peers emulated browser docs notebooks site clean
 
@@ -43,7 +48,8 @@ bench: $(STAMP)bench
 	$(BIN)/python benchmarks/kernels.py --json benchmarks/results-kernels.jsonl
 
 fuzz: $(STAMP)test
-	EVERY_SAMPLE=1 XDSL_RLX_CHECK=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(SWEEPS) --fuzz-cases 3000
+	EVERY_SAMPLE=1 XDSL_RLX_CHECK=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(CHECKED_SWEEPS) --fuzz-cases 3000
+	EVERY_SAMPLE=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(SWEEPS) $(CHECKED_SWEEPS:%=--ignore=%)
 	$(BIN)/lit --workers 2 tests/filecheck
 
 faults: $(STAMP)test

@@ -20,18 +20,21 @@ if "EVERY_SAMPLE" not in os.environ:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fuzz-cases", type=int, default=24, help="programs per generator in tests/fuzz")
+    parser.addoption("--fuzz-cases", type=int, default=12, help="programs per generator in tests/fuzz")
     parser.addoption("--fault-turns", type=int, default=1, help="how often each fault in tests/distributed is tried")
     parser.addoption("--mpi-python", help="the Python of an environment, whose MPI the faults are tried with")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     from processor import DefectiveProcessor
+    from sampling import Sampling
 
     def found() -> Path:
         return _folder_of_the_run(vars(config)["_tmp_path_factory"]) / "wrong_quotients"
 
     config.pluginmanager.register(DefectiveProcessor(found))
+    config.pluginmanager.register(Sampling())
+    config.addinivalue_line("markers", "optimised: programs are compiled as users get them, in `make test` too")
 
 
 def pytest_collection_finish() -> None:
@@ -60,6 +63,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["XDSL_RLX_CACHE_DIR"]
     else:
         os.environ["XDSL_RLX_CACHE_DIR"] = before
+
+
+@pytest.fixture(autouse=True)
+def _effort(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most programs are compiled quickly."""
+    from hurry import effort_of, hurry
+
+    hurry(effort_of(request.node), monkeypatch)
 
 
 @pytest.fixture

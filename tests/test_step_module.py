@@ -193,6 +193,7 @@ def test_every_prefix_of_the_pipeline_prints_ir_that_parses_back(length: int, tm
     assert xdsl_opt(str(printed)) == printed.read_text()
 
 
+@pytest.mark.sampled(most=4)
 @pytest.mark.parametrize("length", range(1, len(PASSES)))
 def test_a_pipeline_can_be_cut_anywhere(length: int, tmp_path: Path):
     half = tmp_path / "half.mlir"

@@ -77,7 +77,8 @@ def test_a_job_goes_on_with_any_number_of_processes_after_one_was_killed(
 
 @pytest.mark.parametrize("processes", [2, 4])
 def test_a_divided_state_trains_as_a_whole_one(processes: int, tmp_path: Path) -> None:
-    optimisers = texts.ELEMENTWISE if processes == 2 else texts.ELEMENTWISE[-2:]
+    """Each optimiser in two processes or in four; with EVERY_SAMPLE, all in two."""
+    optimisers = texts.ELEMENTWISE[: None if EVERY else -2] if processes == 2 else texts.ELEMENTWISE[-2:]
     settings = f"optim = rlx.optim\nOPTIMISERS = ({', '.join(optimisers)})\n"
     done = run_job(settings + texts.SHARDED_STATES, tmp_path, processes, arguments=[str(tmp_path)])
     assert done.returncode == 0 and done.stdout.count("fine") == processes, done.stderr

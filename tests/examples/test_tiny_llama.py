@@ -65,11 +65,11 @@ def test_a_step_is_adamw_of_the_gradient(example: Any, size: Any) -> None:
         scores = jax.nn.log_softmax(_logits(w, size, given["ids"], *example.rotations(size)))
         return -jnp.mean(jnp.take_along_axis(scores, given["following"][..., None], -1))
 
-    w = dict(start)
+    w, value_and_gradients = dict(start), jax.jit(jax.value_and_grad(loss))
     m, v = ({name: np.zeros_like(x) for name, x in w.items()} for _ in range(2))
     for n in range(1, 4):
         found = step(**given, rate=1e-2, step=float(n))[0]
-        value, gradients = jax.value_and_grad(loss)(w)
+        value, gradients = value_and_gradients(w)
         np.testing.assert_allclose(found, value, 2e-5)
         length = np.sqrt(sum(float(np.sum(np.square(g))) for g in gradients.values()))
         for name, g in gradients.items():

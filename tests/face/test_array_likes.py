@@ -248,6 +248,7 @@ def outcome(use: Callable[[Any, Any], Any], s: Any, x: np.ndarray) -> Any:
         return type(error)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("scalar", SCALARS, ids=lambda kind: kind.__name__)
 def test_a_scalar_of_numpy_counts_as_an_array_without_dimensions(scalar: Any, use: str):

@@ -11,6 +11,7 @@ import xdsl_rlx as rlx
 SHAPES = [(4, 6), (5, 7), (3, 4, 5), (2, 1), (1, 2), (3, 1), (2, 3, 2)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("norm", [None, "ortho", "forward"])
 @pytest.mark.parametrize("name", ["fft2", "ifft2", "fftn", "ifftn"])
 def test_values_are_those_of_numpy(name: str, norm: str | None):

@@ -113,6 +113,7 @@ PAIRS: dict[str, tuple[optim.Optimiser, Callable[[], optax.GradientTransformatio
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-7), (np.float32, 2e-5)])
 def test_an_optimiser_is_that_of_optax(name: str, dtype: Any, tolerance: float):

@@ -98,6 +98,7 @@ def _number(name: str) -> int:
     return crc32(name.encode())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_a_distribution_is_scipys_in_the_middle_and_in_the_tails(name: str, dtype: str):
@@ -274,6 +275,7 @@ def test_a_wrong_argument_is_named(call: Callable[[], Any], message: str):
     assert message in str(error.value)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("keys", "each"), [(3, 600), (300, 3), (520, 1)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_compiled_gamma_draws_are_the_same_for_one_key_and_for_many(keys: int, each: int, dtype: type) -> None:

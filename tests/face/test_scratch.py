@@ -23,6 +23,7 @@ def _arguments(dtype: str) -> tuple[Array, dict[str, Array], Array]:
     return x, {"a": a, "b": b}, y
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("scratch", ["x", 0, -1, ("x", "y"), ("x", "p", "y")])

@@ -175,6 +175,7 @@ def test_a_carry_that_begins_as_a_constant_has_the_type_of_the_body(dtype: str) 
         assert one.dtype == (dtype if dtype == "float32" else np.result_type(other))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("number", [0.5, np.float32(0.5), np.float64(0.5), 2, np.int8(2), np.array(0.5)])
 def test_a_carry_keeps_its_type_beside_a_number(dtype: str, number: Any):

@@ -27,6 +27,7 @@ def _run(graph: Any, arrays: dict[str, Any]) -> list[Any]:
     return [np.asarray(x) for x in oracle.evaluate(graph.module, *given)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("price", PRICES)
 def test_halves_and_what_is_computed_again_are_the_whole(rare_seed: int, price: float) -> None:
     made = program(rare_seed)

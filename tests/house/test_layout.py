@@ -7,6 +7,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,14 @@ def _imported(tree: ast.AST) -> Iterator[str]:
             yield node.module or ""
 
 
-def _at_module_level(tree: ast.Module) -> ast.Module:
+@cache
+def _tree(path: Path) -> ast.Module:
+    """A module's text, parsed once for all tests, which do not change it."""
+    return ast.parse(path.read_text())
+
+
+@cache
+def _at_module_level(path: Path) -> ast.Module:
     """The statements that run when the module is imported: no function bodies, no type-checking blocks."""
 
     class Strip(ast.NodeTransformer):
@@ -64,7 +72,7 @@ def _at_module_level(tree: ast.Module) -> ast.Module:
         def visit_If(self, node: ast.If) -> ast.AST | None:
             return None if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
 
-    stripped = Strip().visit(ast.parse(ast.unparse(tree)))
+    stripped = Strip().visit(ast.parse(path.read_text()))
     assert isinstance(stripped, ast.Module)
     return stripped
 
@@ -72,10 +80,10 @@ def _at_module_level(tree: ast.Module) -> ast.Module:
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
 def test_a_layer_imports_only_layers_below_it(path: Path) -> None:
     layer = path.relative_to(ROOT).parts[0]
-    tree = ast.parse(path.read_text())
+    tree = _tree(path)
     for module in _imported(tree):
         assert module.split(".")[0] not in LAYERS, f"{_name(path)} imports {module}: write xdsl_rlx.{module}"
-    for module in _imported(_at_module_level(tree)):
+    for module in _imported(_at_module_level(path)):
         head, _, rest = module.partition(".")
         if head == "xdsl_rlx":
             assert rest, f"{_name(path)} imports the package face: name the layer"
@@ -88,7 +96,7 @@ def test_heavy_libraries_are_imported_only_by_the_numba_backend(path: Path) -> N
         allowed = {"numba", "llvmlite", "numpy", "scipy", "ml_dtypes"}
     else:
         allowed = set[str]()
-    found = {module.split(".")[0] for module in _imported(_at_module_level(ast.parse(path.read_text())))}
+    found = {module.split(".")[0] for module in _imported(_at_module_level(path))}
     wrong = found & set(HEAVY) - allowed
     assert not wrong, f"{_name(path)} imports {sorted(wrong)} at module level"
 
@@ -96,9 +104,9 @@ def test_heavy_libraries_are_imported_only_by_the_numba_backend(path: Path) -> N
 @pytest.mark.parametrize("path", READERS, ids=_name)
 def test_a_front_end_imports_its_framework_when_it_is_used(path: Path) -> None:
     """Only a host is loaded by the framework itself; only hosts run programs."""
-    folder, tree = path.relative_to(ROOT / FRONTENDS).parts[0], ast.parse(path.read_text())
+    folder, tree = path.relative_to(ROOT / FRONTENDS).parts[0], _tree(path)
     if folder != "hosts":
-        found = {module.split(".")[0] for module in _imported(_at_module_level(tree))}
+        found = {module.split(".")[0] for module in _imported(_at_module_level(path))}
         assert not found & {"torch", "jax", "mpi4py"}, f"{_name(path)} imports {sorted(found)} at module level"
         wrong = [module for module in _imported(tree) if module.startswith("xdsl_rlx.lowering")]
         assert not wrong, f"{_name(path)} imports {wrong[0]}"
@@ -108,7 +116,7 @@ def test_a_front_end_imports_its_framework_when_it_is_used(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*SOURCES, *FACE], ids=_name)
 def test_the_package_imports_no_front_end_at_a_start(path: Path) -> None:
-    found = [module for module in _imported(_at_module_level(ast.parse(path.read_text()))) if FRONTENDS in module]
+    found = [module for module in _imported(_at_module_level(path)) if FRONTENDS in module]
     assert not found, f"{_name(path)} imports {found[0]} at module level"
 
 
@@ -116,14 +124,14 @@ def test_the_package_imports_no_front_end_at_a_start(path: Path) -> None:
 def test_nothing_but_the_backend_imports_the_backend(path: Path) -> None:
     # lowering/__init__.py says where the targets are
     if path.parts[-2:] != ("lowering", "__init__.py") and not path.is_relative_to(ROOT / "lowering" / "numba"):
-        found = [module for module in _imported(ast.parse(path.read_text())) if "lowering.numba" in module]
+        found = [module for module in _imported(_tree(path)) if "lowering.numba" in module]
         assert not found, f"{_name(path)} imports {found[0]}: what both need stands beside lowering/numba"
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if path.parent.parent == ROOT / BACKEND[0]], ids=_name)
 def test_a_folder_of_the_backend_imports_those_before_it(path: Path) -> None:
     own = BACKEND.index(path.parent.name)
-    for module in _imported(ast.parse(path.read_text())):
+    for module in _imported(_tree(path)):
         if module.startswith("xdsl_rlx.lowering.numba."):
             folder = module.split(".")[3]
             assert BACKEND.index(folder) <= own, f"{_name(path)} imports {module}, which is above {path.parent.name}"
@@ -133,7 +141,7 @@ def test_a_class_name_is_unique_in_its_folder() -> None:
     """Two folders may each have a `Buffer`: a rule for the whole tree breeds synonyms."""
     found: dict[tuple[Path, str], list[str]] = {}
     for path in (*SOURCES, *FACE, *READERS):
-        for node in ast.parse(path.read_text()).body:
+        for node in _tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found.setdefault((path.parent, node.name), []).append(_name(path))
     shared = {name: paths for (_, name), paths in found.items() if len(paths) > 1}
@@ -142,7 +150,7 @@ def test_a_class_name_is_unique_in_its_folder() -> None:
 
 def test_every_pass_is_registered() -> None:
     for path in SOURCES:
-        for node in ast.parse(path.read_text()).body:
+        for node in _tree(path).body:
             if isinstance(node, ast.ClassDef) and node.name.endswith("Pass"):
                 names = [
                     x.value.value for x in node.body if isinstance(x, ast.Assign) and isinstance(x.value, ast.Constant)
@@ -201,11 +209,11 @@ def test_every_folder_with_modules_is_a_package_that_setuptools_finds() -> None:
 
 @pytest.mark.parametrize("path", [*SOURCES, *FACE, *READERS], ids=_name)
 def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
-    text = path.read_text()
+    text, tree = path.read_text(), _tree(path)
     if text.strip():
-        assert ast.get_docstring(ast.parse(text)), f"{_name(path)} has no module docstring"
+        assert ast.get_docstring(tree), f"{_name(path)} has no module docstring"
     assert len(text.splitlines()) <= 700, f"{_name(path)} is past reading: split it by family"
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             length = (node.end_lineno or 0) - node.lineno + 1
             assert length <= 60, f"{node.name} in {_name(path)} has {length} lines: split it"

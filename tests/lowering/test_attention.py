@@ -59,6 +59,7 @@ def gradient(case: str) -> tuple[ModuleOp, list[np.ndarray]]:
     return rlx.grad_with_loss(build_module(loss, types), wrt).module, arrays
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("eight_cores")
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("case", CASES)

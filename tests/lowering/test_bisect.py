@@ -19,6 +19,7 @@ def numbers(size: int, dtype: Any, seed: int) -> np.ndarray:
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("length", [33, 34, 63, 64, 65, 100, 129])
 def test_places_of_numbers(length: int, dtype: str):

@@ -37,6 +37,7 @@ DIVISORS = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("wide", [np.float32, np.float64])
 @pytest.mark.parametrize("dtype", ["u1", "i1"])
 @pytest.mark.parametrize("divisor", DIVISORS)

@@ -88,6 +88,7 @@ def called_once(cases: list[Case], element: str, costs: TileCosts) -> ModuleOp:
     return module
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("costs", PROCESSORS, ids=["avx2", "avx512", "sse"])
 def test_products_of_any_size_by_calls(element: str, costs: TileCosts) -> None:
@@ -118,6 +119,7 @@ def test_values_of_sizes_from_100_to_130(form: str, dtype: str) -> None:
         check(FORMS[form], factors(form, m, k, n, dtype))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("m", "k", "n"), [(30, 500, 81), (27, 385, 33), (129, 100, 130), (13, 17, 513), (700, 40, 100)]

@@ -40,6 +40,7 @@ def values(length: int) -> dict[str, Any]:
     return {"x": draw((length, 1)), "h": draw((1, STATE)), "w": 0.3 * draw((STATE, STATE))}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(("length", "checkpoints"), [(2, 1), (7, 3), (100, 10), (103, 10), (103, 4), (100, 2)])
 def test_values_and_gradients_are_those_of_jax(length: int, checkpoints: int, reverse: bool) -> None:

@@ -43,6 +43,7 @@ STEPS = [
 SIZES = [(1, 2, 1, 9, 8), (2, 3, 1, 9, 11), (3, 1, 2, 7, 7), (4, 2, 2, 13, 12), (5, 9, 1, 12, 17), (1, 3, 1, 30, 64)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("images", "inputs", "groups", "rows", "columns"), SIZES)
 @pytest.mark.parametrize("kernel", [(1, 2), (2, 3), (3, 3), (4, 5)])
 @pytest.mark.parametrize("threads", [1, 2])

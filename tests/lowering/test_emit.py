@@ -310,6 +310,7 @@ def test_while_loops(run: Run):
     assert steps.tolist() == [0, 8, 16, 111, 118]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ta", [False, True])
 @pytest.mark.parametrize("tb", [False, True])
 @pytest.mark.parametrize(

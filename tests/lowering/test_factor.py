@@ -177,6 +177,7 @@ def test_gradients_of_what_lapack_computed(op: str):
     np.testing.assert_allclose((slope * toward).sum(), (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("backend", ["llvm", "numba"])
 def test_values_alone_are_those_beside_vectors(dtype: str, backend: Any):

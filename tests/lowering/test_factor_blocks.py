@@ -55,6 +55,7 @@ def _lu_residual(a: Array, packed: Array, pivots: Array) -> float:
     return _relative(np.tril(packed) @ (np.triu(packed, 1) + np.eye(n)) - exact, exact, a.dtype)
 
 
+@pytest.mark.sampled(most=8)
 @pytest.mark.parametrize("dtype", TYPES.values())
 @pytest.mark.parametrize("n", [*SIZES, 1030])
 def test_lu_chooses_the_pivots_of_lapack(n: int, dtype: Any):
@@ -89,6 +90,7 @@ def test_first_of_equal_pivots(dtype: Any):
     assert _lu_residual(a, packed, pivots) < MOST
 
 
+@pytest.mark.sampled(most=8)
 @pytest.mark.parametrize("dtype", TYPES.values())
 @pytest.mark.parametrize("n", SIZES)
 def test_cholesky(n: int, dtype: Any):
@@ -100,6 +102,7 @@ def test_cholesky(n: int, dtype: Any):
     assert _relative(factor @ factor.T - exact, exact, dtype) < MOST
 
 
+@pytest.mark.sampled(most=3)
 @pytest.mark.parametrize("dtype", TYPES.values())
 @pytest.mark.parametrize("n", [65, 96, 100, 129, 190])
 def test_solves_and_inverses(n: int, dtype: Any):

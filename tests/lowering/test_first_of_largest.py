@@ -31,6 +31,7 @@ def values(shape: tuple[int, ...], dtype: str, case: str) -> np.ndarray[Any, Any
     return x
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("case", ["random", "nan", "equal", "last"])
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "u1"])

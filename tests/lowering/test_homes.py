@@ -211,6 +211,7 @@ def graph_of(case: Case, length: int, reverse: bool) -> rlx.Graph:
 cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 
 
+@pytest.mark.sampled
 @cases
 @pytest.mark.parametrize(("length", "reverse", "threads"), [(1, False, 1), (2, True, 2), (5, False, 3), (5, True, 1)])
 def test_a_value_is_in_all_the_places_in_which_it_is_wanted(
@@ -222,6 +223,7 @@ def test_a_value_is_in_all_the_places_in_which_it_is_wanted(
         assert_close(ours, theirs)
 
 
+@pytest.mark.sampled
 @cases
 @pytest.mark.parametrize(("reverse", "checkpoints", "threads"), [(False, None, 2), (True, 2, 1)])
 def test_gradients_are_those_of_jax(case: Case, reverse: bool, checkpoints: int | None, threads: int) -> None:

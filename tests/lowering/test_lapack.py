@@ -112,6 +112,7 @@ SIZES = {"cholesky": (2, 50, 50), "eigh": (2, 11, 11), "qr": (2, 53, 49), "svd":
 """Of matrices that are taken apart by LAPACK, and by blocks of our own (cholesky)."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type", ["f32", "f64"])
 @pytest.mark.parametrize("op", SIZES)
 def test_factorisations_agree(run: Run, op: str, type: str):

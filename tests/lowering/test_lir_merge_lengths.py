@@ -17,6 +17,7 @@ def halves(lines: list[Any]) -> list[Any]:
     return [np.sin(x) * 0.5 + 1.0 for x in lines]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
 def test_lines_of_any_length_are_one_kernel(threads: int, dtype: str, monkeypatch: pytest.MonkeyPatch):

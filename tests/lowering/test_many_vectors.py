@@ -26,6 +26,7 @@ FORMS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("size", SIZES)
 def test_products(size: tuple[int, int], form: str) -> None:

@@ -321,6 +321,7 @@ def worst_power(
     return errors[at], (float(x[at]), float(y[at]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("suffix", DTYPES)
 @pytest.mark.parametrize("name", [n for n in REFERENCE if n != "pow"])
 def test_error_is_below_its_limit_over_the_whole_range(run: Run, name: str, suffix: str):
@@ -334,6 +335,7 @@ def test_pow_error_is_below_two_units(run: Run, suffix: str):
     assert error <= 2.0, f"pow{at!r} is off by {error} ulp"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("suffix", DTYPES)
 @pytest.mark.parametrize("name", SPECIAL)
 def test_special_values(run: Run, name: str, suffix: str):

@@ -21,6 +21,7 @@ def _numbers(*shape: int, dtype: Any = np.float32) -> Any:
     return x.astype(dtype) if np.dtype(dtype).kind != "u" else abs(x).astype(dtype)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("columns", [1, 3, 16, 17, 64, 65])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_sums_and_extremes_of_few_columns(columns: int, threads: int):
@@ -37,6 +38,7 @@ def test_sums_and_extremes_of_few_columns(columns: int, threads: int):
             np.testing.assert_allclose(ours, exact, rtol=2e-5, atol=2e-4 * rows**0.5)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("columns", [1023, 1025, 9000])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_sums_over_many_columns_are_in_pieces_whose_sums_are_near(columns: int, threads: int):
@@ -77,6 +79,7 @@ def test_nan_is_the_extreme_and_zeros_are_equal(dtype: str):
                 np.testing.assert_array_equal(rlx.compile(lambda x, f=f, axis=axis: f(x, axis))(x), f(x, axis))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("transposed", list(itertools.product([False, True], repeat=2)))
 def test_products_with_a_vector(dtype: str, transposed: tuple[bool, bool]):
@@ -129,6 +132,7 @@ def test_a_table_that_a_loop_reads_by_index_has_the_gradient_of_its_elements():
             np.testing.assert_allclose((gradient * along).sum(), slope, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_values_that_are_read_across(dtype: str, threads: int):

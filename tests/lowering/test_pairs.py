@@ -40,6 +40,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_and_gradients(name: str, sizes: tuple[int, int, int]) -> None:

@@ -56,6 +56,7 @@ def lowered(graph: Any, threads: int) -> str:
     return str(module)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("build", [layers, steps, transforms])
 def test_sharing_leaves_the_program_as_it_is(

@@ -27,6 +27,7 @@ def size_times(x: Any, y: Any) -> Any:
     return x * abs(y)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize(
     ("first", "second"),

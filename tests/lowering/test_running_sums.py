@@ -17,6 +17,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_running_sums(shape: tuple[int, ...], dtype: str) -> None:

@@ -81,6 +81,7 @@ def have_lanes(g: rlx.Graph) -> bool:
     return any(op.memref.type.get_shape() == (64,) for op in scratch)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [7, 10, 15, 16])
 def test_values(n: int, dtype: str) -> None:

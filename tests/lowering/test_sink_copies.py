@@ -32,6 +32,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", [(4, 5), (33, 16), (20, 65), (3, 1001), (150, 514)])
 @pytest.mark.parametrize("name", FUNCTIONS)

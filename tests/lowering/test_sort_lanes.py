@@ -55,6 +55,7 @@ def sort(x: Any) -> Any:
     return np.sort(x, axis=-1)
 
 
+@pytest.mark.sampled(most=26)
 @pytest.mark.parametrize("extent", range(131))
 def test_rows_of_every_length(extent: int):
     """Fewer rows than a vector has lanes, as many, and some more."""
@@ -65,6 +66,7 @@ def test_rows_of_every_length(extent: int):
         check(run(x), ordered(x))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(33, 64), (1, 700), (40, 300), (9, 129)])
 def test_rows_of_every_type(dtype: Any, shape: tuple[int, int]):

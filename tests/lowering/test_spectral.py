@@ -75,6 +75,7 @@ def test_programs_share_the_machine_code_of_the_library() -> None:
     assert library.addresses_of(symbols) == library.addresses_of(symbols)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("frames", [1, 3, 8, 9])
 @pytest.mark.parametrize("n", [64, 60, 17, 1009])
 def test_the_blocks_of_any_number_of_frames_agree_with_numpy(n: int, frames: int) -> None:
@@ -86,6 +87,7 @@ def test_the_blocks_of_any_number_of_frames_agree_with_numpy(n: int, frames: int
     np.testing.assert_allclose(ours, x + np.fft.fft(x).real, rtol=1e-12, atol=1e-11)
 
 
+@pytest.mark.sampled(most=8)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("frames", range(1, 26))
 def test_the_last_block_of_frames_is_read_and_written_to_its_end(frames: int, threads: int):

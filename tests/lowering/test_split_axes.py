@@ -25,6 +25,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", [(1, 1), (2, 5), (5, 1), (1, 40), (33, 65), (200, 17)])
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -69,6 +70,7 @@ def test_split() -> None:
     assert split((1, 6), (1, 2, 3, 1)) == [[1], [2, 3, 1]]
 
 
+@pytest.mark.sampled(most=5)
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 7, 8, 9, 127, 129, 300])
 @pytest.mark.parametrize("columns", [16, 17, 65, 200])
 def test_sums_over_columns(rows: int, columns: int) -> None:

@@ -28,6 +28,7 @@ def same(x: Any) -> Any:
     return np.where(x == x, x, x)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 def test_types(dtype: Any, threads: int) -> None:
@@ -38,6 +39,7 @@ def test_types(dtype: Any, threads: int) -> None:
         assert found.dtype == x.dtype and np.array_equal(found, x.T)
 
 
+@pytest.mark.sampled(most=6)
 @pytest.mark.parametrize("rows", SIZES)
 def test_sizes(rows: int) -> None:
     f = rlx.compile(lambda x, y: (x.T + 1) * y - x.T)

@@ -68,6 +68,7 @@ SIZES = [(1, 1, 1, 1, 9, 8), (2, 3, 5, 1, 9, 11), (3, 17, 19, 1, 7, 7), (4, 2, 3
 KERNELS = [(3, 3), (2, 2), (4, 5), (1, 9), (5, 3), (1, 4), (1, 3), (6, 3)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("step", range(len(STEPS)))
 @pytest.mark.parametrize("size", range(len(SIZES)))
 def test_values_and_gradients_are_those_of_jax(size: int, step: int) -> None:

@@ -1,5 +1,6 @@
 """Which samples derivative tests take: of each mode of an op some, and of ops with several results each of these."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -76,6 +77,19 @@ def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
     return chosen
 
 
+def first_of_modes(samples: Sequence[Sample], most: int) -> list[Sample]:
+    """Of each op the first sample of each of its modes, of at most so many modes; with EVERY_SAMPLE, all."""
+    if EVERY:
+        return list(samples)
+    taken: Counter[type] = Counter()
+    chosen: list[Sample] = []
+    for sample in thinned(samples, 1):
+        taken[sample.op] += 1
+        if taken[sample.op] <= most:
+            chosen.append(sample)
+    return chosen
+
+
 def circumstances(samples: Sequence[Sample]) -> list[Sample]:
     """
     Of each op a sample of every mode and of every circumstance, but not of each circumstance in every mode.
@@ -103,19 +117,13 @@ def by_op(samples: Sequence[Sample]) -> dict[type[Operation], list[Sample]]:
 
 
 @cache
-def _one_of_each_mode(op: type[Operation]) -> frozenset[str]:
-    return frozenset(sample.id for sample in thinned([s for s in SAMPLES if s.op is op], 1))
+def _first(op: type[Operation]) -> Sample:
+    return next(sample for sample in SAMPLES if sample.op is op)
 
 
-def effort_of_values(sample: Sample, dtype: str) -> Effort:
-    """
-    How a sample is compiled: with EVERY_SAMPLE as users get it, else so are one of each mode of an op in one element
-    type, and the first of an op in all.
-    """
-    if EVERY or sample is next(s for s in SAMPLES if s.op is sample.op):
-        return Effort.FULL
-    one = sample.id in _one_of_each_mode(sample.op) and dtype in ("f32", "f64", sample.dtypes[0])
-    return Effort.FULL if one else Effort.QUICK
+def effort_of_values(sample: Sample) -> Effort:
+    """How a sample is compiled: with EVERY_SAMPLE as users get it, else so is the first of an op, in all its types."""
+    return Effort.FULL if EVERY or sample is _first(sample.op) else Effort.QUICK
 
 
 def effort_of_derivatives(sample: Sample, dtype: str) -> Effort:

@@ -10,7 +10,7 @@ import numpy as np
 import oracle
 import pytest
 from levels import EVERY
-from numerics.choice import effort_of_derivatives, first_of_each, thinned
+from numerics.choice import effort_of_derivatives, first_of_each, first_of_modes
 from numerics.compiled import cases, runs
 from numerics.families import SAMPLES
 from numerics.sample import Sample, build_module
@@ -27,7 +27,7 @@ def _with_types(sample: Sample) -> Sample:
     return sample if EVERY or sample.id in FIRST or not wide else replace(sample, dtypes=wide)
 
 
-MODES = thinned([s for s in SAMPLES if s.differentiable], 1)
+MODES = first_of_modes([s for s in SAMPLES if s.differentiable], 2)
 FIRST = {sample.id for sample in first_of_each(MODES)}
 CASES = cases(map(_with_types, MODES))
 

@@ -13,6 +13,6 @@ def test_compiled_results_are_the_oracles(sample: Sample, dtype: str):
     module, arrays = sample.module(dtype), sample.arrays(dtype)
     expected = oracle.evaluate(module, *arrays)
     for run in runs(sample, dtype):
-        results = run(module, *arrays, effort=effort_of_values(sample, dtype))
+        results = run(module, *arrays, effort=effort_of_values(sample))
         for result, reference in zip(results, expected, strict=True):
             oracle.assert_close(result, reference, sample.tol, sample.exact)

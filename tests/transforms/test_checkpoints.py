@@ -68,6 +68,7 @@ def assert_close(found: Any, expected: Any) -> None:
 CUTS = [(1, 1), (2, 1), (2, 2), (3, 2), (4, 1), (7, 3), (10, 7), (12, 12), (16, 4), (19, 4), (23, 2), (28, 3), (30, 1)]
 
 
+@pytest.mark.sampled
 @both_ways
 @pytest.mark.parametrize(("length", "checkpoints"), CUTS)
 def test_the_gradient_is_that_of_all_stored_and_of_jax(length: int, checkpoints: int, reverse: bool) -> None:
@@ -82,6 +83,7 @@ def test_the_gradient_is_that_of_all_stored_and_of_jax(length: int, checkpoints:
         assert_close(one, other)
 
 
+@pytest.mark.sampled
 @both_ways
 @pytest.mark.parametrize(("length", "checkpoints"), [(7, 3), (9, 2)])
 def test_other_modes_take_checkpoints(length: int, checkpoints: int, reverse: bool) -> None:

@@ -284,6 +284,7 @@ def test_the_gradient_of_a_gradient_is_that_of_jax(case: Case) -> None:
     assert_close_all(run(second, x=x, w=w), jaxpr.evaluate(jax.grad(contracted, (0, 1)), x, w))
 
 
+@pytest.mark.sampled
 @cases
 @pytest.mark.parametrize("batched", [["x"], ["w"], ["x", "w"]], ids="+".join)
 def test_batches_are_those_of_jax(case: Case, batched: list[str]) -> None:

@@ -55,6 +55,7 @@ def assert_close(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.sampled
 @of_all
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("wrt", ["x", "w", ["w"], ["x", "w"], ["w", "x"]], ids=str)

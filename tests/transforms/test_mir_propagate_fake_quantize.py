@@ -51,6 +51,7 @@ def _program(between: Callable[[rlx.Graph, Any], Any], axis: int | None, ste: st
     return g
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("axis", [None, 1])
 @pytest.mark.parametrize("between", KEEPING.values(), ids=KEEPING.keys())
 def test_the_second_rounding_goes_and_no_bit_changes(

@@ -69,6 +69,7 @@ def test_unrolling_a_gated_delta_net() -> None:
     assert (found["concat"], found["exp"]) == (1, 3) and found["matmul"] >= 3
 
 
+@pytest.mark.sampled
 @BOTH
 @pytest.mark.parametrize("times", [0, 1, 2, 7])
 def test_the_reverse_recurrence_gives_the_gradient_of_the_unrolled_one(make: Any, times: int) -> None:

@@ -83,6 +83,7 @@ def test_a_batched_solve_has_a_tangent_and_a_batch_of_batches():
     np.testing.assert_allclose(found, [f(m, b) for m in stacked], rtol=1e-10)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("transpose", [False, True])
 def test_a_complex_solve_has_the_gradient_of_the_conjugate_transpose(dtype: type[Any], transpose: bool):

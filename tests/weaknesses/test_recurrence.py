@@ -76,6 +76,7 @@ def two_parts(op: str, at: int) -> rlx.Graph:
     return g
 
 
+@pytest.mark.sampled
 @both
 @pytest.mark.parametrize("at", [0, 1, 4, S])
 def test_a_gradient_flows_into_a_later_consumer_of_the_final_state(op: str, at: int) -> None:

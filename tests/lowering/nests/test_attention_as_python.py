@@ -52,6 +52,7 @@ def assert_same(graph: rlx.Graph, arrays: list[Array], pieces: int) -> None:
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pieces", [1, 3])
 @pytest.mark.parametrize("case", CASES)
 def test_attention(case: str, pieces: int) -> None:
@@ -61,6 +62,7 @@ def test_attention(case: str, pieces: int) -> None:
     assert_same(g, arrays, pieces)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pieces", [1, 5])
 @pytest.mark.parametrize("case", CASES)
 def test_attention_backward(case: str, pieces: int) -> None:

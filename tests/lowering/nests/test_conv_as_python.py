@@ -22,6 +22,7 @@ WEIGHTS: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", WEIGHTS)
 @pytest.mark.parametrize("ask", ["forward", "image", "weight"])
 def test_convolutions_run_as_python(ask: str, case: str) -> None:

@@ -37,6 +37,7 @@ def test_scatter_add_runs_as_python(dtype: Any) -> None:
     np.testing.assert_array_equal(compiled, expected)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [*TYPES, "u32"])
 @pytest.mark.parametrize(("k", "smallest"), [(1, False), (2, False), (5, False), (9, False), (4, True)])
 def test_the_largest_run_as_python(dtype: Any, k: int, smallest: bool):
@@ -69,6 +70,7 @@ def test_rows_of_any_length_are_sorted_as_numpy_sorts_them(dtype: Any) -> None:
     np.testing.assert_array_equal(run_as_python(long, x)[0], np.argsort(x, axis=-1, kind="stable"))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i32", "i8"])
 @pytest.mark.parametrize(("shape", "axis"), [((3, 7), 1), ((9, 5), 0), ((2, 4, 67), 1), ((2, 9001), 1)])
 @pytest.mark.parametrize("exclusive", [False, True])

@@ -23,6 +23,7 @@ def data(shape: tuple[int, ...], seed: int) -> Any:
     return np.random.default_rng(seed).integers(-2, 3, shape).astype(np.float32)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", FRAMES)
 @pytest.mark.parametrize("ask", OPS)
 def test_pooling_runs_as_python(ask: str, case: str) -> None:

@@ -50,6 +50,7 @@ def test_nests_run_as_python(sample: Sample) -> None:
     _check(sample, pieces=2)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("many_rows", [1, 32])
 @pytest.mark.parametrize("sample", PRODUCTS, ids=lambda sample: sample.id)
 def test_products_of_several_panels_run_as_python(

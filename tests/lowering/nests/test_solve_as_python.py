@@ -34,6 +34,7 @@ def test_a_factorisation(batch: int, n: int, dtype: str):
     np.testing.assert_allclose(found, packed, rtol, atol)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("columns", [0, 1, 2])
 @pytest.mark.parametrize(("batch", "n"), SHAPES)
@@ -50,6 +51,7 @@ def test_a_solve(batch: int, n: int, columns: int, transposed: bool):
     np.testing.assert_allclose(found, compiled, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("flags", list(np.ndindex(2, 2, 2)))
 @pytest.mark.parametrize("columns", [0, 1, 3])
 @pytest.mark.parametrize(("batch", "n"), [(1, 1), (2, 9), (2, 17), (9, 5), (2, 65), (1, 130)])

@@ -16,6 +16,7 @@ def complex_numbers(*shape: int) -> np.ndarray[Any, Any]:
     return RNG.normal(size=shape) + 1j * RNG.normal(size=shape)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 15, 26, 67])
 @pytest.mark.parametrize("inverse", [False, True])
 def test_complex_transforms_run_as_python(n: int, inverse: bool):

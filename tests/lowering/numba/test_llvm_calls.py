@@ -63,6 +63,7 @@ def text_of(build: Callable[[Any, Any], Any], dtype: str = "f32") -> str:
     return rlx.llvm_source(graph_of(build, dtype))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", CHAINS)
 def test_a_call_gives_the_bits_of_the_inlined_function(

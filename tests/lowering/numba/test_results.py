@@ -48,6 +48,7 @@ def test_callers_that_hold_one_result_take_turns_between_two_buffers(add: Add):
     assert len(set(places)) == 2 and places[0::2] == [places[0]] * 3
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "hold",
     [
