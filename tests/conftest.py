@@ -20,7 +20,8 @@ if "EVERY_SAMPLE" not in os.environ:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fuzz-cases", type=int, default=12, help="programs per generator in tests/fuzz")
+    cases = 24 if "EVERY_SAMPLE" in os.environ else 12
+    parser.addoption("--fuzz-cases", type=int, default=cases, help="programs per generator in tests/fuzz")
     parser.addoption("--fault-turns", type=int, default=1, help="how often each fault in tests/distributed is tried")
     parser.addoption("--mpi-python", help="the Python of an environment, whose MPI the faults are tried with")
 
