@@ -14,6 +14,7 @@ from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
+from xdsl_rlx.lowering.lir_merge_launches import LirMergeLaunchesPass
 from xdsl_rlx.lowering.lir_merge_lengths import LirMergeLengthsPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.lir_overlap_collectives import LirOverlapCollectivesPass
@@ -145,7 +146,15 @@ def remaining_passes(module: ModuleOp, threads: int, model: CostModel = COMMON) 
     tiles, outline = with_costs(LirTileMatmulsPass, model), with_costs(LirOutlineLoopsPass, model)
     unroll = with_costs(LirMarkUnrolledPass, model)
     network = [LirReduceInPlacePass(), with_costs(LirOverlapCollectivesPass, model)]
-    loops = [*network, LirMergeLengthsPass(), LirGuardRangePass(), tiles, outline, unroll]
+    loops = [
+        with_costs(LirMergeLaunchesPass, model),
+        *network,
+        LirMergeLengthsPass(),
+        LirGuardRangePass(),
+        tiles,
+        outline,
+        unroll,
+    ]
     kernels = with_costs(ConvertMirToLirPass, model, threads=threads)
     return [*passes, kernels, *loops, LirPlanMemoryPass()]
 

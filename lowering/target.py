@@ -661,7 +661,21 @@ class OverlapCosts(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CostModel(TileCosts, FusionCosts, NormalizeCosts, SinkCosts, GroupCosts, LoopCosts, BucketCosts, OverlapCosts):
+class MergeCosts(Caches):
+    """Costs of `lir-merge-launches`."""
+
+    merged_l2_share: float = 0.5
+    """Share of L2 that a chunk of merged launches touches. breadth.py "of 16x100000 axis 0"."""
+
+    min_merged_bytes: int = 2048
+    """Bytes that lie side by side for a chunk of merged launches, at least: processors do not prefetch shorter lines.
+    breadth.py "of 16x100000 axis 0"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostModel(
+    TileCosts, FusionCosts, NormalizeCosts, SinkCosts, GroupCosts, LoopCosts, BucketCosts, OverlapCosts, MergeCosts
+):
     """A processor and all costs of passes on it."""
 
 
