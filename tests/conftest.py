@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     cases = 24 if "EVERY_SAMPLE" in os.environ else 12
     parser.addoption("--fuzz-cases", type=int, default=cases, help="programs per generator in tests/fuzz")
     parser.addoption("--fault-turns", type=int, default=1, help="how often each fault in tests/distributed is tried")
-    parser.addoption("--mpi-python", help="the Python of an environment, whose MPI the faults are tried with")
+    parser.addoption("--mpi-python", help="the Python of an environment, whose MPI tests/distributed uses")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -78,3 +78,9 @@ def _effort(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to eight threads are used, on any machine."""
     monkeypatch.setattr("xdsl_rlx.lowering.numba.driver.process.cores", lambda: 8)
+
+
+@pytest.fixture(scope="session")
+def mpi_python(request: pytest.FixtureRequest) -> str:
+    """The Python of the environment whose MPI runs jobs of several processes."""
+    return request.config.getoption("--mpi-python") or sys.executable

@@ -125,6 +125,64 @@ assert all(np.allclose(alone[k], together[k], rtol=1e-4, atol=1e-6) for k in par
 print("fine", rank)
 """
 
+_LAYERS = """
+rng = np.random.default_rng(0)
+x, y = rng.standard_normal((64, 32)).astype("f4"), rng.standard_normal((64, 32)).astype("f4")
+weights = {f"w{n}": rng.standard_normal((32, 32)).astype("f4") / 6 for n in range(6)}
+weights |= {f"b{n}": np.ones(32, "f4") for n in range(6)}
+share = slice(rank * 64 // size, (rank + 1) * 64 // size)
+NO_OVERLAP = "overlap = false"
+
+def loss(params, x, y):
+    for n in range(6):
+        x = np.tanh(x @ params[f"w{n}"] + params[f"b{n}"])
+    return ((x - y) ** 2).mean()
+
+def trained(step, optimiser, count, x, y):
+    state = {"params": rlx.tree.map(np.copy, weights), "moments": optimiser.init(weights)}
+    for _ in range(count):
+        value, state = step(state, x, y)
+    return value, state["params"]
+
+def step_of(optimiser, reduce, is_reduced):
+    def step(state, x, y):
+        value, grads = rlx.value_and_grad(loss, reduce=reduce)(state["params"], x, y)
+        params, moments = optimiser.update(grads, state["moments"], state["params"])
+        value = all_reduce(value) if is_reduced and reduce is None else value
+        return value, {"params": params, "moments": moments}
+    return step
+
+def compare(inner, optimiser, reduce, costs, count, atol):
+    alone, weights_alone = trained(rlx.compile(step_of(inner, None, False)), inner, count, x, y)
+    first = None
+    for text in costs:
+        step = with_costs(text, step_of(optimiser, reduce, True), donate=0)
+        value, params = trained(step, optimiser, count, x[share], y[share])
+        first = first or (value, params)
+        assert value == first[0] and abs(value - alone) <= 1e-5 * abs(alone), (text, value, alone)
+        for name, p in params.items():
+            assert p.tobytes() == first[1][name].tobytes(), (text, name)
+            assert np.allclose(p, weights_alone[name], rtol=1e-4, atol=atol), (text, name)
+"""
+
+BUCKETS = f"""{_LAYERS}
+sgd = rlx.optim.SGD(0.05)
+OTHERS = "poll_collectives = false", "collectives_in_flight = 1", "collectives_in_flight = 40"
+for bytes in (100, 5000, 10000, 1 << 22) if "EVERY_SAMPLE" in os.environ else (100, 10000):
+    compare(sgd, sgd, "mean", [f"bucket_bytes = {{bytes}}\\n{{more}}" for more in (NO_OVERLAP, "", *OTHERS)], 5, 1e-6)
+print("fine", rank)
+"""
+
+FIFTY_STEPS = f"""{_LAYERS}
+sgd, adam = rlx.optim.SGD(0.05), rlx.optim.Adam(0.001)
+costs = [f"bucket_bytes = 10000\\n{{more}}" for more in (NO_OVERLAP, "")]
+compare(sgd, sgd, "mean", costs, 50, 1e-6)
+compare(adam, adam, "mean", costs, 50, 3e-6)
+compare(adam, rlx.optim.Sharded(adam), None, costs, 50, 3e-6)
+print("fine", rank)
+"""
+"""Without and with overlap, and with the state divided, against one process on whole batches."""
+
 REDUCED_GRADIENTS = """
 x = np.arange(6, dtype=np.float32).reshape(2, 3) + rank
 params = {"w": np.ones((3, 2), np.float32), "name": "linear"}
@@ -335,3 +393,6 @@ if rank == 0:
 print("fine", rank, steps)
 """
 """After lines that say `optimiser` and `reduce`. It takes 16 steps; a killed one has saved 6 of them."""
+
+ADAMW, SHARDED = "rlx.optim.AdamW(0.01), 'mean'", "rlx.optim.Sharded(rlx.optim.AdamW(0.01)), None"
+"""Values of these two."""

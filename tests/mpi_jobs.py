@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from distributed_texts import BEGIN
@@ -14,11 +14,10 @@ from distributed_texts import BEGIN
 def run_job(
     text: str,
     folder: Path,
+    python: str,
     processes: int = 2,
     timeout: float = 20,
     arguments: Sequence[str] = (),
-    environment: Mapping[str, str] | None = None,
-    python: str = sys.executable,
 ) -> subprocess.CompletedProcess[str]:
     """
     Run a program in several processes and return what they print; their working directory is the folder.
@@ -27,9 +26,16 @@ def run_job(
     """
     script = folder / "program.py"
     script.write_text(BEGIN.format(engine="mpi", timeout=timeout) + text)
+    return run_script([str(script), *arguments], folder, python, processes)
+
+
+def run_script(
+    command: Sequence[str], folder: Path, python: str, processes: int = 2
+) -> subprocess.CompletedProcess[str]:
+    """Run a file of Python with its arguments in several processes, or in one without a launcher."""
     # Open MPI: no root, no more processes than cores, and pinned ones, by default
     options = ["--oversubscribe", "--bind-to", "none"] if is_open_mpi(python) else []
-    command = [Path(python).parent / "mpiexec", *options, "-n", str(processes), python, script, *arguments]
+    launcher = [str(Path(python).parent / "mpiexec"), *options, "-n", str(processes)] if processes > 1 else []
     variables = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(sys.path) if python == sys.executable else _sources(),
@@ -37,9 +43,16 @@ def run_job(
         "MPIEXEC_TIMEOUT": "60",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        **(environment or {}),
     }
-    return subprocess.run(command, capture_output=True, text=True, env=variables, check=False, cwd=folder, timeout=90)
+    return subprocess.run(
+        [*launcher, python, *command],
+        capture_output=True,
+        text=True,
+        env=variables,
+        check=False,
+        cwd=folder,
+        timeout=90,
+    )
 
 
 def is_open_mpi(python: str) -> bool:

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mpi_jobs import run_script
 from pages import fenced
 
 import xdsl_rlx as rlx
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "distributed_digits.py"
-MPIEXEC = Path(sys.executable).parent / "mpiexec"
 
 
-def run(folder: Path, processes: int, epochs: int) -> tuple[str, dict[str, Any]]:
+def run(folder: Path, python: str, processes: int, epochs: int) -> tuple[str, dict[str, Any]]:
     """What the example prints, and the state that it has saved."""
-    launcher = [] if processes == 1 else [MPIEXEC, "-n", str(processes)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "XDSL_RLX_NUM_THREADS": "1"}
-    command = [*launcher, sys.executable, EXAMPLE, "--epochs", str(epochs), "--output", folder]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    command = [str(EXAMPLE), "--epochs", str(epochs), "--output", str(folder)]
+    done = run_script(command, folder.parent, python, processes)
     assert done.returncode == 0, done.stderr
     # one line for all processes
     assert done.stdout.count("of unseen digits") == 1 and done.stderr.count("\n") <= epochs, (done.stdout, done.stderr)
     return done.stdout, rlx.load(folder / "state.safetensors")
 
 
-def test_two_processes_train_as_one_does_and_go_on_from_its_file(tmp_path: Path) -> None:
-    said, alone = run(tmp_path / "alone", 1, 3)
+def test_two_processes_train_as_one_does_and_go_on_from_its_file(mpi_python: str, tmp_path: Path) -> None:
+    said, alone = run(tmp_path / "alone", mpi_python, 1, 3)
     assert said.startswith("1 processes: ")
-    said, both = run(tmp_path / "both", 2, 2)
+    said, both = run(tmp_path / "both", mpi_python, 2, 2)
     assert said.startswith("2 processes: ")
     # the file of two processes, and that of one, go on with the other number
-    said, both = run(tmp_path / "both", 1, 3)
+    said, both = run(tmp_path / "both", mpi_python, 1, 3)
     for name, array in alone.items():
         assert np.allclose(both[name], array, rtol=1e-3, atol=1e-5), name
 
 
-def test_the_programs_of_the_page_print_in_a_job_what_it_says(tmp_path: Path) -> None:
+def test_the_programs_of_the_page_print_in_a_job_what_it_says(mpi_python: str, tmp_path: Path) -> None:
     page = "docs/howto/distributed.md"
     script = tmp_path / "page.py"
     script.write_text("".join(fenced(page, "python")[:2]))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "XDSL_RLX_NUM_THREADS": "1"}
-    command = [MPIEXEC, "-n", "2", sys.executable, script]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
+    done = run_script([str(script)], tmp_path, mpi_python)
     assert done.stdout == "".join(fenced(page, "text")[:2]), done.stderr

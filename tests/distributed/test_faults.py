@@ -1,12 +1,11 @@
 """Faults of one process of two: the job ends with an error within ten seconds, and no file that was written is damaged.
 
-`--fault-turns` says how often each is tried, and `--mpi-python` by the Python of which environment, with its MPI.
+`--fault-turns` says how often each is tried.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from pathlib import Path
 
@@ -96,19 +95,14 @@ def turns(request: pytest.FixtureRequest) -> int:
     return request.config.getoption("--fault-turns")
 
 
-@pytest.fixture
-def python(request: pytest.FixtureRequest) -> str:
-    return request.config.getoption("--mpi-python") or sys.executable
-
-
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_ends_all_processes(fault: str, turns: int, python: str, tmp_path: Path) -> None:
+def test_a_fault_ends_all_processes(fault: str, turns: int, mpi_python: str, tmp_path: Path) -> None:
     text, message = FAULTS[fault]
     seconds: list[float] = []
     for turn in range(turns):
         folder = tmp_path / str(turn)
         folder.mkdir()
-        done = run_job(text, folder, timeout=TIMEOUT, python=python)
+        done = run_job(text, folder, mpi_python, timeout=TIMEOUT)
         seconds.append(time.time() - float((folder / "began").read_text()))
         assert done.returncode != 0 and message in done.stderr, (turn, done.returncode, done.stderr)
         assert seconds[-1] <= MOST_SECONDS, (turn, seconds)

@@ -21,66 +21,70 @@ PROGRAMS = ("VALUES", "OTHERS", "DERIVATIVES", "REDUCED_GRADIENTS", "SAME_AS_ONE
     ("name", "processes"),
     [(name, count) for name in PROGRAMS for count in (2, 4) if EVERY or count == 2 or name == "SAME_AS_ONE"],
 )
-def test_all_reduce(name: str, processes: int, tmp_path: Path) -> None:
-    done = run_job(getattr(texts, name), tmp_path, processes)
+def test_all_reduce(name: str, processes: int, mpi_python: str, tmp_path: Path) -> None:
+    done = run_job(getattr(texts, name), tmp_path, mpi_python, processes)
     assert done.returncode == 0, done.stderr
     # lines of processes may run into each other
     assert done.stdout.count("fine") == processes
 
 
-def test_files_are_written_by_one_process_and_read_by_all(tmp_path: Path) -> None:
-    done = run_job(texts.FILES, tmp_path, timeout=2, arguments=[str(tmp_path)])
+def test_files_are_written_by_one_process_and_read_by_all(mpi_python: str, tmp_path: Path) -> None:
+    done = run_job(texts.FILES, tmp_path, mpi_python, timeout=2, arguments=[str(tmp_path)])
     assert done.returncode == 0 and done.stdout.count("fine") == 2, done.stderr
 
 
-def test_a_file_that_one_process_alone_saves_is_an_error(tmp_path: Path) -> None:
-    done = run_job(
-        f"if rank == 0: rlx.save({str(tmp_path / 'file')!r}, np.ones(3))\nelse: time.sleep(9)", tmp_path, timeout=1
-    )
+def test_a_file_that_one_process_alone_saves_is_an_error(mpi_python: str, tmp_path: Path) -> None:
+    text = f"if rank == 0: rlx.save({str(tmp_path / 'file')!r}, np.ones(3))\nelse: time.sleep(9)"
+    done = run_job(text, tmp_path, mpi_python, timeout=1)
     assert done.returncode != 0
     assert "save: all processes take part in it, not one alone: process 0 of 2 waited 1 s" in done.stderr
 
 
-def train(text: str, folder: Path, processes: int, killed: bool = False) -> dict[str, np.ndarray[Any, Any]] | None:
+def train(
+    text: str, folder: Path, python: str, processes: int, killed: bool = False
+) -> dict[str, np.ndarray[Any, Any]] | None:
     """The weights at the end, unless a process is killed on the way."""
-    done = run_job(text, folder, processes, arguments=[str(folder), "killed" if killed else ""])
+    done = run_job(text, folder, python, processes, arguments=[str(folder), "killed" if killed else ""])
     assert (done.returncode != 0) == killed, done.stderr
     return None if killed else dict(np.load(folder / f"end{processes}.npz"))
 
 
-ADAMW, SHARDED = "rlx.optim.AdamW(0.01), 'mean'", "rlx.optim.Sharded(rlx.optim.AdamW(0.01)), None"
-
-
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray[Any, Any]] | None:
+def uninterrupted(mpi_python: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray[Any, Any]] | None:
     """The weights of one process that nothing stops."""
-    return train(f"optimiser, reduce = {ADAMW}\n{texts.TRAINING}", tmp_path_factory.mktemp("alone"), 1)
+    return train(
+        f"optimiser, reduce = {texts.ADAMW}\n{texts.TRAINING}", tmp_path_factory.mktemp("alone"), mpi_python, 1
+    )
 
 
 @pytest.mark.parametrize(
     ("settings", "processes"),
-    [(settings, count) for settings in (ADAMW, SHARDED) for count in (1, 3, 4)]
+    [(settings, count) for settings in (texts.ADAMW, texts.SHARDED) for count in (1, 3, 4)]
     if EVERY
-    else [(ADAMW, 1), (SHARDED, 3)],
+    else [(texts.ADAMW, 1), (texts.SHARDED, 3)],
 )
 def test_a_job_goes_on_with_any_number_of_processes_after_one_was_killed(
-    settings: str, processes: int, tmp_path: Path, uninterrupted: dict[str, np.ndarray[Any, Any]]
+    settings: str,
+    processes: int,
+    mpi_python: str,
+    tmp_path: Path,
+    uninterrupted: dict[str, np.ndarray[Any, Any]],
 ) -> None:
     text = f"optimiser, reduce = {settings}\n{texts.TRAINING}"
-    train(text, tmp_path, 2, killed=True)
+    train(text, tmp_path, mpi_python, 2, killed=True)
     assert rlx.metadata(tmp_path / "state.safetensors")["batch"] == "2"
-    found = train(text, tmp_path, processes)
+    found = train(text, tmp_path, mpi_python, processes)
     assert found is not None and found.keys() == uninterrupted.keys()
     for name, weights in uninterrupted.items():
         assert np.allclose(found[name], weights, rtol=1e-4, atol=1e-6), name
 
 
 @pytest.mark.parametrize("processes", [2, 4])
-def test_a_divided_state_trains_as_a_whole_one(processes: int, tmp_path: Path) -> None:
+def test_a_divided_state_trains_as_a_whole_one(processes: int, mpi_python: str, tmp_path: Path) -> None:
     """Each optimiser in two processes or in four; with EVERY_SAMPLE, all in two."""
     optimisers = texts.ELEMENTWISE[: None if EVERY else -2] if processes == 2 else texts.ELEMENTWISE[-2:]
     settings = f"optim = rlx.optim\nOPTIMISERS = ({', '.join(optimisers)})\n"
-    done = run_job(settings + texts.SHARDED_STATES, tmp_path, processes, arguments=[str(tmp_path)])
+    done = run_job(settings + texts.SHARDED_STATES, tmp_path, mpi_python, processes, arguments=[str(tmp_path)])
     assert done.returncode == 0 and done.stdout.count("fine") == processes, done.stderr
 
 

@@ -3,6 +3,7 @@
 import ctypes
 from pathlib import Path
 
+import distributed_texts as texts
 import numpy as np
 import pytest
 from levels import EVERY
@@ -10,47 +11,6 @@ from mpi_jobs import run_job
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, Engine, connect
-
-BUCKETS = """
-rng = np.random.default_rng(0)
-x, y = rng.standard_normal((64, 32)).astype("f4"), rng.standard_normal((64, 32)).astype("f4")
-weights = {f"w{n}": rng.standard_normal((32, 32)).astype("f4") / 6 for n in range(6)}
-weights |= {f"b{n}": np.ones(32, "f4") for n in range(6)}
-share = slice(rank * 64 // size, (rank + 1) * 64 // size)
-
-def loss(params, x, y):
-    for n in range(6):
-        x = np.tanh(x @ params[f"w{n}"] + params[f"b{n}"])
-    return ((x - y) ** 2).mean()
-
-def step(params, x, y, reduce):
-    value, grads = rlx.value_and_grad(loss)(params, x, y)
-    if reduce:
-        value, grads = all_reduce((value, grads))
-    return value, rlx.tree.map(lambda p, g: p - 0.05 * g, params, grads)
-
-def trained(step, x, y):
-    params = {k: v.copy() for k, v in weights.items()}
-    for _ in range(5):
-        value, params = step(params, x, y)
-    return value, params
-
-one = trained(rlx.compile(lambda p, x, y: step(p, x, y, False)), x, y)
-for bytes in (100, 5000, 10000, 1 << 22) if "EVERY_SAMPLE" in os.environ else (100, 10000):
-    found = []
-    for more in ("overlap = false", "", "poll_collectives = false", "collectives_in_flight = 1",
-                 "collectives_in_flight = 40"):
-        costs = f"bucket_bytes = {bytes}\\n{more}"
-        reduced = with_costs(costs, lambda p, x, y: step(p, x, y, True), donate=0)
-        found.append(trained(reduced, x[share], y[share]))
-    for value, params in found:
-        assert value == found[0][0]
-        assert abs(value - one[0]) <= 1e-5 * abs(one[0]), (value, one[0])
-        for name, p in params.items():
-            assert p.tobytes() == found[0][1][name].tobytes(), (bytes, name)
-            assert np.allclose(p, one[1][name], rtol=1e-4, atol=1e-6)
-print("fine", rank)
-"""
 
 PROGRAM = """
 lir.program @f attributes {arena_bytes = 128 : i64, alignment = 64 : i64} {
@@ -126,21 +86,26 @@ os._exit(0)
 """
 
 
-@pytest.mark.parametrize("processes", [2, 4] if EVERY else [4])
-def test_buckets_that_overlap_give_the_bits_of_those_that_do_not(processes: int, tmp_path: Path) -> None:
-    done = run_job(BUCKETS, tmp_path, processes)
+@pytest.mark.parametrize(
+    ("name", "processes"),
+    [(name, count) for name in ("BUCKETS", "FIFTY_STEPS") for count in (2, 4) if EVERY or count == 4],
+)
+def test_buckets_that_overlap_give_the_bits_of_those_that_do_not(
+    name: str, processes: int, mpi_python: str, tmp_path: Path
+) -> None:
+    done = run_job(getattr(texts, name), tmp_path, mpi_python, processes)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("fine") == processes
 
 
-def test_a_reduction_is_over_when_a_check_has_failed(tmp_path: Path) -> None:
-    done = run_job(f"PROGRAM = {PROGRAM!r}\n{FAILED_CHECK}", tmp_path)
+def test_a_reduction_is_over_when_a_check_has_failed(mpi_python: str, tmp_path: Path) -> None:
+    done = run_job(f"PROGRAM = {PROGRAM!r}\n{FAILED_CHECK}", tmp_path, mpi_python)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("fine") == 2
 
 
-def test_an_interrupt_ends_a_wait(tmp_path: Path) -> None:
-    done = run_job(INTERRUPTED, tmp_path)
+def test_an_interrupt_ends_a_wait(mpi_python: str, tmp_path: Path) -> None:
+    done = run_job(INTERRUPTED, tmp_path, mpi_python)
     assert "fine" in done.stdout, done.stderr
 
 
