@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import distributed_texts as texts
-import numpy as np
 import pytest
 
 
@@ -54,21 +53,6 @@ PROGRAMS = ("VALUES", "OTHERS", "DERIVATIVES", "REDUCED_GRADIENTS", "SAME_AS_ONE
 def test_collectives(name: str, processes: int, tmp_path: Path) -> None:
     done = torchrun(getattr(texts, name), tmp_path, processes)
     assert done.returncode == 0 and done.stdout.count("fine") == processes, done.stderr
-
-
-@pytest.mark.parametrize(("settings", "processes"), [(texts.ADAMW, 1), (texts.SHARDED, 3)])
-def test_a_job_goes_on_with_another_number_of_processes_after_one_was_killed(
-    settings: str, processes: int, tmp_path: Path
-) -> None:
-    text = f"optimiser, reduce = {settings}\n{texts.TRAINING}"
-    for folder, count, killed in (("alone", 1, ""), ("job", 2, "killed"), ("job", processes, "")):
-        (tmp_path / folder).mkdir(exist_ok=True)
-        done = torchrun(text, tmp_path, count, arguments=[str(tmp_path / folder), killed])
-        assert (done.returncode != 0) == bool(killed), done.stderr
-    alone, found = np.load(tmp_path / "alone" / "end1.npz"), np.load(tmp_path / "job" / f"end{processes}.npz")
-    assert alone.files == found.files
-    for name in alone.files:
-        assert np.allclose(found[name], alone[name], rtol=1e-4, atol=1e-6), name
 
 
 def test_three_processes_that_torchrun_has_started_need_no_name_of_an_engine(tmp_path: Path) -> None:
