@@ -202,6 +202,7 @@ def test_children_threads_and_nan_checks_print() -> None:
     assert text.getvalue() == "x 0.5000\n"
 
 
+@pytest.mark.optimised
 def test_machine_code_of_another_process_prints() -> None:
     name = uuid4().hex
     run = rlx.compile(rlx.trace(lambda x: (show(name + " {}", x), x + 1)[1], np.zeros(2)))

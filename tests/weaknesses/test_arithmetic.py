@@ -382,6 +382,7 @@ def test_a_matrix_times_a_batch_is_right(lhs: tuple[int, ...], rhs: tuple[int, .
     np.testing.assert_allclose(value(lambda g, x, y: x @ y, a, b), a @ b, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.optimised
 def test_the_variance_of_large_numbers_does_not_cancel():
     """W-46: layer norm of numbers around 1e4 in f32, whose mean of squares has no digits left for the variance."""
     x = (1e4 + np.random.default_rng(0).standard_normal((3, 64))).astype(np.float32)

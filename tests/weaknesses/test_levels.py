@@ -96,6 +96,7 @@ def worst_sums(level: str) -> list[float]:
 
 
 @pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.optimised
 def test_long_sums_keep_their_claims_on_every_level(level: str):
     """docs/math.md: more units where vectors are short, and where a loop needs the fma that the processor has not."""
     errors = worst_sums(level)

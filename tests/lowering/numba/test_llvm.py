@@ -154,6 +154,7 @@ def test_the_least_effort_gives_scalar_code_of_the_same_meaning(make):
     assert load_object(compile_llvm(ANSWER, effort=Effort.QUICK), ["answer"])["answer"]
 
 
+@pytest.mark.optimised
 def test_the_effort_is_part_of_the_key():
     graph = Graph("effort")
     graph.set_outputs([graph.tanh(graph.input("x", (3,)))])
