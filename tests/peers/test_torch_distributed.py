@@ -40,7 +40,9 @@ def torchrun(
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-port"]
     command += [str(free_port()), written(text, folder, timeout, engine), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(), check=False, timeout=120)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment(), check=False, cwd=folder, timeout=120
+    )
 
 
 PROGRAMS = ("VALUES", "OTHERS", "DERIVATIVES", "REDUCED_GRADIENTS", "SAME_AS_ONE")
