@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -14,8 +14,8 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, ReturnOp, SlotOp, StepOp, ViewOp
-from xdsl_rlx.dialects.lir.bounds import reaches
-from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.lir.bounds import SCRATCH_LIMIT, reaches
+from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import ConstantOp, InputOp, OutputOp, ParamOp, memref_of
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.kernel_pass import kernels_of, launches_of
@@ -61,7 +61,7 @@ class LirMergeLaunchesPass(MergeCosts, ModulePass):
         if len(kernels) < 2 or not launches:
             return
         verify_dominance(op)
-        merged = _Merged(op, kernels, self)
+        merged = _Merged(kernels, self)
         for block in dict.fromkeys(x.parent_block() for found in launches.values() for x in found):
             assert block is not None
             merged.block(block)
@@ -76,7 +76,6 @@ class LirMergeLaunchesPass(MergeCosts, ModulePass):
 class _Merged:
     """The kernels of a module, with those that were made of two."""
 
-    module: ModuleOp
     kernels: dict[str, KernelOp]
     costs: MergeCosts
     made: dict[tuple[object, ...], str] = field(default_factory=dict[tuple[object, ...], str])
@@ -156,6 +155,8 @@ def _chunk(first: LaunchOp, second: LaunchOp, kernels: dict[str, KernelOp], cost
         return None
     if not all(_is_apart(root, both) for root in shared):
         return None
+    if sum(_scratch_bytes(kernel) for _, kernel in both) > SCRATCH_LIMIT:
+        return None
     chunks = [launch.chunk.value.data for launch, _ in both]
     most = int(costs.l2_bytes * costs.merged_l2_share) * extent // sum(sizes.values())
     chunk = min(*chunks, most - most % costs.line_columns)
@@ -199,17 +200,21 @@ def _has_any_bounds(kernel: KernelOp) -> bool:
 def _is_apart(root: SSAValue, both: Sequence[tuple[LaunchOp, KernelOp]]) -> bool:
     """Whether iterations of two launches touch elements of their own, of a buffer that is written, or all read it."""
     used = [
-        (value, launch, kernel.body.block.args[n])
+        (launch, kernel, number)
         for launch, kernel in both
-        for n, value in enumerate(launch.operands)
+        for number, value in enumerate(launch.operands)
         if _root(value) is root
     ]
-    if not any(value in launch.writes for value, launch, _ in used):
+    values = [launch.operands[number] for launch, _, number in used]
+    if not any(value in launch.writes for value, (launch, _, _) in zip(values, used, strict=True)):
         return True
-    if len({value for value, _, _ in used}) > 1:
-        return False
-    axes = [_own_axes(buffer, kernel) for (_, launch, buffer) in used for one, kernel in both if one is launch]
-    return bool(set[int].intersection(*axes))
+    axes = [_own_axes(kernel.body.block.args[number], kernel) for _, kernel, number in used]
+    return len({*values}) == 1 and bool(set[int].intersection(*axes))
+
+
+def _scratch_bytes(kernel: KernelOp) -> int:
+    """What a kernel has on the stack."""
+    return sum(byte_size(memref_of(op.memref)) for op in ops_within(kernel) if isinstance(op, memref.AllocaOp))
 
 
 def _own_axes(buffer: SSAValue, kernel: KernelOp) -> set[int]:
@@ -223,11 +228,12 @@ def _own_axes(buffer: SSAValue, kernel: KernelOp) -> set[int]:
 
 def _run_bytes(launch: LaunchOp, kernel: KernelOp) -> int:
     """The least bytes of a buffer that lie side by side for each iteration: of whole rows, or of one column."""
-    return min(_strides(launch, kernel), default=1)
-
-
-def _strides(launch: LaunchOp, kernel: KernelOp) -> Iterator[int]:
-    for value, buffer in zip(launch.operands, kernel.body.block.args, strict=False):
-        type_ = memref_of(value)
-        for axis in _own_axes(buffer, kernel):
-            yield prod(type_.get_shape()[axis + 1 :]) * element_bytes(type_.element_type)
+    types = [memref_of(value) for value in launch.operands]
+    return min(
+        (
+            prod(type_.get_shape()[axis + 1 :]) * element_bytes(type_.element_type)
+            for type_, buffer in zip(types, kernel.body.block.args, strict=False)
+            for axis in _own_axes(buffer, kernel)
+        ),
+        default=1,
+    )

@@ -304,6 +304,10 @@ class _KeysFunction(SortFunction):
         """The keys of the numbers."""
         return Keys(DTYPES[self.element], bool(self.is_descending))
 
+    def work(self, words: Sequence[int], length: int) -> Work:
+        elements = words[0] * self.keys.lanes * length
+        return Work(0, (elements,), (elements, elements))
+
 
 @dataclass(frozen=True)
 class SortReadFunction(_KeysFunction):
@@ -315,10 +319,6 @@ class SortReadFunction(_KeysFunction):
     @property
     def elements(self) -> Mapping[str, Attribute]:
         return {"x": self.keys.element, "between": self.keys.type, "line": self.keys.type}
-
-    def work(self, words: Sequence[int], length: int) -> Work:
-        elements = words[0] * self.keys.lanes * length
-        return Work(0, (elements,), (elements, elements))
 
     @property
     def body(self) -> Nested:
@@ -335,10 +335,6 @@ class SortWriteFunction(_KeysFunction):
     @property
     def elements(self) -> Mapping[str, Attribute]:
         return {"line": self.keys.type, "between": self.keys.type, "y": self.keys.element}
-
-    def work(self, words: Sequence[int], length: int) -> Work:
-        elements = words[0] * self.keys.lanes * length
-        return Work(0, (elements,), (elements, elements))
 
     @property
     def body(self) -> Nested:
