@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import (
@@ -22,6 +22,7 @@ from xdsl_rlx.dialects.lir.collectives import REQUEST
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.walks import ops_within
+from xdsl_rlx.lowering.kernel_pass import free_symbol
 
 
 @dataclass(frozen=True)
@@ -133,14 +134,13 @@ class CollectiveKernels:
         names: Sequence[str],
         body: Callable[[Sequence[SSAValue]], Operation],
     ) -> KernelOp:
-        """The kernel of a name, which is made where there is none."""
+        """The kernel of a name, which is made once, under a name that the module does not have."""
         if name not in self._made:
-            kernel = KernelOp(name, types)
+            kernel = KernelOp(free_symbol(self.module, name), types)
             block = kernel.body.block
             for arg, hint in zip(block.args, [*names, "lo", "hi"], strict=True):
                 arg.name_hint = hint
             block.add_ops([body(block.args[:-2]), ReturnOp()])
-            kernel.sym_name = StringAttr(name)
             self.module.body.block.add_op(kernel)
             self._made[name] = kernel
         return self._made[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -36,6 +37,13 @@ class KernelPass(ModulePass):
 def kernels_of(module: ModuleOp) -> list[KernelOp]:
     """The kernels of a module, in order."""
     return [op for op in module.ops if isinstance(op, KernelOp)]
+
+
+def free_symbol(module: ModuleOp, name: str) -> str:
+    """Return the name, or the name with the first number that no symbol of a module has."""
+    taken = {op.sym_name.data for op in module.ops if isinstance(op, KernelOp | ProgramOp)}
+    numbered = (f"{name}_{number}" for number in count(1))
+    return next(x for x in chain((name,), numbered) if x not in taken)
 
 
 def launches_of(module: ModuleOp) -> dict[str, list[LaunchOp]]:

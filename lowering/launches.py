@@ -39,9 +39,10 @@ Loops: TypeAlias = Callable[[Sequence[Operation], LoopNestCosts], GroupLoops]
 
 
 class _Kernels:
-    """The kernels so far: structurally equal ones are one."""
+    """The kernels of a program so far: structurally equal ones are one."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str) -> None:
+        self._program = program
         self.ops: list[lir.KernelOp] = []
         self._alone: dict[tuple[object, ...], lir.KernelOp | None] = {}
         """The only kernel of an outline; None where there are several, which are known by their structure."""
@@ -63,7 +64,8 @@ class _Kernels:
         return self._names[structure]
 
     def _added(self, kernel: lir.KernelOp, stem: str) -> SymbolRefAttr:
-        kernel.sym_name = StringAttr(f"k{len(self.ops)}_{stem}")
+        name = f"k{len(self.ops)}_{stem}"
+        kernel.sym_name = StringAttr(name if name != self._program else f"{name}_1")
         self.ops.append(kernel)
         return SymbolRefAttr(kernel.sym_name)
 
@@ -75,7 +77,7 @@ class Launches:
         self.buffers = buffers
         self.threads = threads
         self.costs = costs
-        self.kernels = _Kernels()
+        self.kernels = _Kernels(buffers.program.sym_name.data)
         self._recipes: dict[tuple[object, ...] | None, Recipe] = {}
 
     def group(

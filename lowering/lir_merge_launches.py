@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.lir.bounds import SCRATCH_LIMIT, reaches
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import ConstantOp, InputOp, OutputOp, ParamOp, memref_of
 from xdsl_rlx.dialects.walks import ops_within
-from xdsl_rlx.lowering.kernel_pass import kernels_of, launches_of
+from xdsl_rlx.lowering.kernel_pass import free_symbol, kernels_of, launches_of
 from xdsl_rlx.lowering.target import MergeCosts
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -60,8 +60,7 @@ class LirMergeLaunchesPass(MergeCosts, ModulePass):
         launches = launches_of(op)
         if len(kernels) < 2 or not launches:
             return
-        verify_dominance(op)
-        merged = _Merged(kernels, self)
+        merged = _Merged(op, kernels, self)
         for block in dict.fromkeys(x.parent_block() for found in launches.values() for x in found):
             assert block is not None
             merged.block(block)
@@ -76,6 +75,7 @@ class LirMergeLaunchesPass(MergeCosts, ModulePass):
 class _Merged:
     """The kernels of a module, with those that were made of two."""
 
+    module: ModuleOp
     kernels: dict[str, KernelOp]
     costs: MergeCosts
     made: dict[tuple[object, ...], str] = field(default_factory=dict[tuple[object, ...], str])
@@ -92,6 +92,8 @@ class _Merged:
 
     def merge(self, first: LaunchOp, second: LaunchOp, chunk: int) -> LaunchOp:
         """Put one launch in the place of two."""
+        if not self.made:
+            verify_dominance(self.module)
         both = first, second
         written = list(dict.fromkeys(x for launch in both for x in launch.writes))
         read = list(dict.fromkeys(x for launch in both for x in launch.reads if x not in written))
@@ -114,7 +116,8 @@ class _Merged:
         key = (*(x.sym_name.data for x in parts), *map(tuple, places), *(x.type for x in buffers))
         if key in self.made:
             return self.made[key]
-        name = _name(parts, self.kernels)
+        stems = [x.sym_name.data for x in parts]
+        name = free_symbol(self.module, f"{stems[0]}_{stems[1].partition('_')[2] or stems[1]}")
         kernel = KernelOp(name, [x.type for x in buffers])
         block = kernel.body.block
         for part, own in zip(parts, places, strict=True):
@@ -132,25 +135,14 @@ class _Merged:
         return name
 
 
-def _name(parts: Sequence[KernelOp], taken: dict[str, KernelOp]) -> str:
-    """A name of both: that of the first kernel, and the stem of the second one."""
-    first, second = (part.sym_name.data for part in parts)
-    name = f"{first}_{second.partition('_')[2] or second}"
-    number = 0
-    while name in taken:
-        number += 1
-        name = f"{first}_{number}"
-    return name
-
-
 def _chunk(first: LaunchOp, second: LaunchOp, kernels: dict[str, KernelOp], costs: MergeCosts) -> int | None:
     """How many iterations a chunk of both together has; None if they stay apart."""
     both = [(launch, kernels[launch.kernel.string_value()]) for launch in (first, second)]
     extent = first.extent.value.data
     if extent != second.extent.value.data or extent < 2 or any(launch.in_order for launch, _ in both):
         return None
-    shared = _root_bytes(first).keys() & _root_bytes(second).keys()
-    sizes = _root_bytes(first) | _root_bytes(second)
+    touched = _root_bytes(first), _root_bytes(second)
+    shared, sizes = touched[0].keys() & touched[1].keys(), touched[0] | touched[1]
     if sum(sizes[root] for root in shared) <= costs.l2_bytes or not all(_is_plain(kernel) for _, kernel in both):
         return None
     if not all(_is_apart(root, both) for root in shared):

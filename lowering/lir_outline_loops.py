@@ -53,9 +53,9 @@ class LirOutlineLoopsPass(LoopCosts, ModulePass):
         for program in programs:
             for control in reversed([x for x in program.walk() if isinstance(x, LoopOp | IfOp | WhileOp)]):
                 if isinstance(control, LoopOp):
-                    outline = OutlinedLoop(control, kernels, self)
+                    outline = OutlinedLoop(control, op, kernels, self)
                 else:
-                    outline = OutlinedBranch(control, kernels, self)
+                    outline = OutlinedBranch(control, op, kernels, self)
                 if outline.fits():
                     kernel = outline.replace()
                     kernels[kernel.sym_name.data] = kernel

@@ -81,3 +81,41 @@ builtin.module {
     lir.return
   }
 }
+
+// -----
+
+// A kernel may have 1 MiB on the stack: these have half of it each, and a little more.
+// CHECK-LABEL: lir.program @scratch
+// CHECK: lir.launch @k0 over 1000 by 1000
+// CHECK: lir.launch @k1 over 1000 by 1000
+// APART-LABEL: lir.program @scratch
+builtin.module {
+  lir.program @scratch {
+    %x = lir.input "x" : memref<2x1000xf32>
+    %y = lir.output 0 : memref<1000xf32>
+    lir.launch @k0 over 1000 by 1000 reads(%x : memref<2x1000xf32>) writes(%y : memref<1000xf32>)
+    %z = lir.output 1 : memref<1000xf32>
+    lir.launch @k1 over 1000 by 1000 reads(%x : memref<2x1000xf32>) writes(%z : memref<1000xf32>)
+  }
+  lir.kernel @k0(%x: memref<2x1000xf32>, %y: memref<1000xf32>, %lo: index, %hi: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %scratch = memref.alloca() : memref<131073xf32>
+    scf.for %i = %lo to %hi step %c1 {
+      %a = memref.load %x[%c0, %i] : memref<2x1000xf32>
+      memref.store %a, %scratch[%c0] : memref<131073xf32>
+      memref.store %a, %y[%i] : memref<1000xf32>
+    }
+    lir.return
+  }
+  lir.kernel @k1(%x: memref<2x1000xf32>, %z: memref<1000xf32>, %lo: index, %hi: index) {
+    %c1 = arith.constant 1 : index
+    %scratch = memref.alloca() : memref<131072xf32>
+    scf.for %i = %lo to %hi step %c1 {
+      %a = memref.load %x[%c1, %i] : memref<2x1000xf32>
+      memref.store %a, %scratch[%c1] : memref<131072xf32>
+      memref.store %a, %z[%i] : memref<1000xf32>
+    }
+    lir.return
+  }
+}
