@@ -150,6 +150,7 @@ def large_launches() -> list[Program]:
 SWEEPS = (
     Sweep("min_copied_panel_rows", (24, 48, 96, 192, 384), few_rows),
     Sweep("panel_depth", (128, 192, 256, 384, 512), matmuls, ("packed_panel_depth", "max_uncut_depth")),
+    Sweep("near_panel_depth", (96, 128, 160, 192, 256), matmuls),
     Sweep("max_tile_rows", (6, 8, 10, 12, 14), matmuls),
     Sweep("max_tile_vectors", (2, 3, 4, 8), matmuls),
     Sweep("l2_line_multiplications", (2, 3, 5, 8), matmuls),

@@ -175,9 +175,9 @@ class TileCosts(MatmulCosts, Target):
     panel_depth: int = 256
     """Rows of an RHS panel, the terms that are accumulated at a time. A longer panel leaves L1. run.py "a"; tune.py."""
 
-    wide_panel_l1s: float = 1.5
-    """L1s that a copied panel fills at most with several multiplications at once: a wide tile has fewer loads for each,
-    which are worth more than a panel that is near. breadth.py "512x512x512", "129x257x513"."""
+    near_panel_depth: int = 160
+    """The same with several multiplications at once, whose loads have to come from L1: a panel of wide tiles is less
+    long. breadth.py "512x512x512", "50x100000x50 nn"."""
 
     packed_panel_depth: int = 512
     """The same of packed bf16 and i8, two or four terms each, whose panel may be in L2. breadth.py "products"."""
@@ -223,11 +223,6 @@ class TileCosts(MatmulCosts, Target):
     def loads_count(self) -> bool:
         """Whether the loads of operands take time beside multiplications."""
         return self.registers <= self.few_registers or self.multiplications_at_once > 1
-
-    @property
-    def lhs_rows(self) -> int:
-        """Rows of an LHS of 4 bytes an element that stay in L2 for a panel."""
-        return int(self.l2_bytes * self.lhs_l2_share) // (4 * self.panel_depth)
 
 
 @dataclass(frozen=True, kw_only=True)

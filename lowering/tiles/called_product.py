@@ -25,6 +25,7 @@ from xdsl_rlx.lowering.target import TileCosts
 from xdsl_rlx.lowering.tiles.factors import Factors, Matrix
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
 from xdsl_rlx.lowering.tiles.tile_block import Left, Panel
+from xdsl_rlx.lowering.tiles.tile_sizes import rows_in_l2
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct
 
 Place = tuple[SSAValue, Sequence[SSAValue]]
@@ -91,7 +92,7 @@ class CalledProduct(TiledProduct):
     def _by_rows(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
         """As many rows at a time as stay in cache, and those that are left over."""
         assert self.rows is not None
-        at_once, height, (first, end) = self.costs.lhs_rows, self.tile.rows, self.ends
+        at_once, height, (first, end) = rows_in_l2(self.costs), self.tile.rows, self.ends
         if not self._packs and not self.factors.left.lies_in_lines and self._has_enough_panels:
             at_once = self.costs.l2_operand_bytes // (self._lines * element_bytes(self.factors.element))
         at_once = max(at_once // height, 1) * height

@@ -61,5 +61,20 @@ def best_tile(rows: int, columns: int, costs: TileCosts, element: AnyFloat, vect
 def vectors_of_panel(depth: int, costs: TileCosts, element: AnyFloat) -> int:
     """Vectors in a line of a panel, so that it is in the first level of the cache, or not far from it."""
     line_bytes = costs.lanes_of(element) * element_bytes(element)
-    most = int(costs.l1_bytes * (costs.wide_panel_l1s if costs.multiplications_at_once > 1 else 1))
-    return max(1, min(costs.max_tile_vectors, most // (max(1, min(depth, costs.panel_depth)) * line_bytes)))
+    lines = max(1, min(depth, depth_of_panel(costs)))
+    return max(1, min(costs.max_tile_vectors, costs.l1_bytes // (lines * line_bytes)))
+
+
+def depth_of_panel(costs: TileCosts, is_far: bool = False) -> int:
+    """
+    Lines of a panel of a right factor.
+
+    A transposed one that `is_far`, in memory, is read along its rows: longer runs are worth more than loads from L1
+    (breadth.py "50x100000x50 nt").
+    """
+    return costs.panel_depth if is_far or costs.multiplications_at_once == 1 else costs.near_panel_depth
+
+
+def rows_in_l2(costs: TileCosts) -> int:
+    """Rows of a left factor of 4 bytes an element that stay in L2 for a panel."""
+    return int(costs.l2_bytes * costs.lhs_l2_share) // (4 * depth_of_panel(costs))

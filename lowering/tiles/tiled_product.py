@@ -19,7 +19,7 @@ from xdsl_rlx.lowering.target import TileCosts
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
 from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock, TileRows
-from xdsl_rlx.lowering.tiles.tile_sizes import TileSize
+from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, depth_of_panel, rows_in_l2
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ class TiledProduct:
     @property
     def is_cut(self) -> bool:
         """Whether the inner dimension is taken in parts."""
-        return self._depth > self._part // self.costs.panel_depth * self.costs.max_uncut_depth
+        packed = self.costs.packed_panel_depth // self.costs.panel_depth if self.factors.packed else 1
+        return self._depth > packed * self.costs.max_uncut_depth
 
     @property
     def _depth(self) -> int:
@@ -83,7 +84,11 @@ class TiledProduct:
     @property
     def _part(self) -> int:
         """Lines of a panel that are taken at a time if not all are."""
-        return self.costs.packed_panel_depth if self.factors.packed else self.costs.panel_depth
+        costs, right = self.costs, self.factors.right
+        if self.factors.packed:
+            return costs.packed_panel_depth
+        size = self._depth * right.columns * element_bytes(self.factors.element)
+        return depth_of_panel(costs, not right.lies_in_lines and size > costs.l2_bytes)
 
     @property
     def _lines(self) -> int:
@@ -169,7 +174,7 @@ class TiledProduct:
         """All columns, of some rows at a time, along a part of the inner dimension."""
         at_once = self._rows_packed
         if at_once is None:
-            at_once = self.costs.lhs_rows
+            at_once = rows_in_l2(self.costs)
             if self.few or (self.rows is not None and self.rows < 2 * at_once):
                 self._columns(nest, low, high)
                 return
