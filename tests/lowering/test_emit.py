@@ -1,6 +1,7 @@
 """The emitters: the LLVM text, the Numba text and the same text as plain Python give the same numbers, to the bit."""
 
 import re
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from xdsl.utils.exceptions import PassFailedException
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.emit.python_module import emit_python
+from xdsl_rlx.lowering.numba.machine.llvm import ONLY_LOOPS
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
 Run = SimpleNamespace
@@ -540,3 +542,20 @@ def test_the_text_of_a_kernel_is_the_same_each_time():
     x = g.input("x", (4, 5))
     g.set_outputs([g.tanh(x), g.exp(x), g.sin(x), g.sigmoid(x), g.cos(x), x * x])
     assert len({emit_llvm(lower_to_lir(g.module)) for _ in range(12)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("f", "shape", "lines"),
+    [
+        (lambda x: np.tanh(x) * 2, (33, 130), False),
+        (lambda x: x.sum(0), (64, 2000), False),
+        (lambda x: x.sum(1), (5000, 3), True),
+        (lambda x: (x + 1, x * 2), (1000,), True),
+    ],
+)
+def test_blocks_that_hold_one_element_are_not_searched_for_vectors(
+    f: Callable[[Any], Any], shape: tuple[int, ...], lines: bool
+):
+    """A module says so of itself where no kernel has a loop that is written out, or stores twice in a block."""
+    text = emit_llvm(lower_to_lir(rlx.compile(f).trace(np.ones(shape, np.float32)).module))
+    assert (f"!{ONLY_LOOPS} = !{{}}" not in text) is lines

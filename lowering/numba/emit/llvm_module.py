@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
+from xdsl.ir import Block
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
+from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.callees.functions import is_unrolled, library_kernel
 from xdsl_rlx.lowering.kernel_pass import launches_of
@@ -22,7 +25,7 @@ from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
 from xdsl_rlx.lowering.numba.emit.llvm_calls import called_functions
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_types import double, llvm_type
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.machine.llvm import ONLY_LOOPS, Effort
 from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.numba.math import mathlib
 from xdsl_rlx.lowering.target import CostModel
@@ -102,6 +105,8 @@ class _KernelText:
     parts: Mapping[str, str]
     called: Mapping[str, int]
     """The functions of the library that it calls, and how many buffers these take."""
+    has_lines: bool = True
+    """Whether a block may hold the same of several elements."""
 
     def length(self, elsewhere: Container[str]) -> int:
         """Characters of all functions but those that are defined elsewhere."""
@@ -127,7 +132,8 @@ def _module(kernels: Iterable[_KernelText], elsewhere: Container[str] = (), defi
     poll = [_POLL] if "@goes_on(" in text else []
     heap = [_HEAP] if "@aligned_alloc(" in text else []
     text = "\n".join([text, *called_functions(text)])
-    return "\n".join([text, *_library(text), *report, *poll, *heap, _LOOPS])
+    loops = [] if any(kernel.has_lines for kernel in kernels) else [f"!{ONLY_LOOPS} = !{{}}"]
+    return "\n".join([text, *_library(text), *report, *poll, *heap, _LOOPS, *loops])
 
 
 def by_effort(names: Iterable[str]) -> dict[Effort, list[str]]:
@@ -296,6 +302,17 @@ def _adds(kernel: KernelOp) -> bool:
     return any(isinstance(x.type, AnyFloat) for loop in loops for x in loop.iter_args)
 
 
+def _has_lines(kernel: KernelOp) -> bool:
+    """Whether a block may hold the same of several elements: one of a loop that is written out, or several stores."""
+    stores = Counter[Block | None]()
+    for op in ops_within(kernel):
+        if isinstance(op, memref.StoreOp):
+            stores[op.parent_block()] += 1
+        elif UNROLL in op.attributes or LANES in op.attributes:
+            return True
+    return any(count > 1 for count in stores.values())
+
+
 def _has_elements(kernel: KernelOp) -> bool:
     """Whether a kernel itself reads or writes elements, beside what it calls functions for."""
     return any(isinstance(op, memref.LoadOp | memref.StoreOp) for op in ops_within(kernel))
@@ -360,4 +377,4 @@ def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     ]
     constants = [*(_message(*named) for named in (*body.messages.items(), *body.texts.items()))]
     constants += [_words(*named) for named in body.words.items()]
-    return _KernelText("\n".join([*constants, *wrapper, *lines]), body.parts, body.called)
+    return _KernelText("\n".join([*constants, *wrapper, *lines]), body.parts, body.called, _has_lines(kernel))
