@@ -144,6 +144,11 @@ def layouts() -> Iterator[Case]:
         ),
         ("concatenate rows", lambda xp, x, y: xp.concatenate([x, y * 2], axis=0), lambda x, y: t.cat([x, y * 2], 0)),
         ("concatenate columns", lambda xp, x, y: xp.concatenate([x, y * 2], axis=1), lambda x, y: t.cat([x, y * 2], 1)),
+        (
+            "rows of two parts",
+            lambda xp, x, y: xp.concatenate([xp.maximum(x[:, :33], 0), xp.tanh(y[:, :31])], axis=1),
+            lambda x, y: t.cat([t.relu(x[:, :33]), t.tanh(y[:, :31])], 1),
+        ),
         ("stack last", lambda xp, x, y: xp.stack([x, y * 2], axis=-1), lambda x, y: t.stack([x, y * 2], -1)),
         ("repeat", lambda xp, x, y: xp.repeat(x, 3, axis=0) * 2, lambda x, y: t.repeat_interleave(x, 3, 0) * 2),
         ("triangle", lambda xp, x, y: xp.tril(x * y), lambda x, y: t.tril(x * y)),

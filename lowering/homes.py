@@ -13,12 +13,14 @@ from xdsl.traits import ConstantLike
 from xdsl_rlx.dialects.effects import has_effects
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
-from xdsl_rlx.dialects.mir.shape import ReshapeOp
+from xdsl_rlx.dialects.mir.shape import FlipOp, NarrowOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW, StridedLayout
 from xdsl_rlx.lowering.mir_split_axes import split
 from xdsl_rlx.lowering.target import GroupCosts
+from xdsl_rlx.transforms.rules.rule_table import SCALAR
+from xdsl_rlx.transforms.scalar_cost import scalar_cost
 
 Key: TypeAlias = tuple[SSAValue, Attribute, int, int]
 """A place: its root, of what elements it is, at which of them it begins there, and how many they are."""
@@ -119,8 +121,8 @@ def fits(value: SSAValue, place: Buffer, costs: GroupCosts) -> bool:
     """
     Whether a value may be computed right into a part of a concat.
 
-    Into one with gaps only element by element, and where its lines are whole vectors, or long: what is left over of a
-    line is computed one by one, at the price of a vector each.
+    Into one with gaps only element by element, and where what is left over of its lines is little, or cheap: behind the
+    last whole vector, elements are computed one by one, at the price of a vector each. A copy moves all of a line.
     """
     owner = value.owner
     if not isinstance(owner, Operation) or owner.has_trait(ConstantLike):
@@ -129,15 +131,26 @@ def fits(value: SSAValue, place: Buffer, costs: GroupCosts) -> bool:
         return True
     if (window := _split_window(value, place)) is not None:
         return fits(owner.operands[0], window, costs)
-    line = _line(place)
-    is_ragged = line % costs.sum_lanes and line < costs.min_ragged_line_elements
-    if is_ragged or VIEW.get(type(owner)) is not None:
-        return False
+    if VIEW.get(type(owner)) is not None or PLACE.get(type(owner)) is not None:
+        return PLACE.get(type(owner)) is not None
+    line, ops = _line(place), [owner]
     if isinstance(owner, FusionOp):
         end = owner.body.block.last_op
         assert isinstance(end, YieldOp)
-        return can_store_twice(end.values[owner.results.index(value)])
-    return PLACE.get(type(owner)) is not None or can_store_twice(value)
+        value, ops = end.values[owner.results.index(value)], [*owner.body.block.ops]
+    if not can_store_twice(value):
+        return False
+    if any(_lies_in_rows(operand) for operand in owner.operands):
+        # loops are over rows in any case
+        return True
+    additions = sum(scalar_cost(op) for op in ops if SCALAR.get(type(op)) is not None)
+    return line % costs.sum_lanes * additions <= costs.rest_additions * line
+
+
+def _lies_in_rows(value: SSAValue) -> bool:
+    """Whether an operand is a view whose rows do not follow each other."""
+    owner = value.owner
+    return isinstance(owner, Operation) and isinstance(owner, NarrowOp | TransposeOp | FlipOp)
 
 
 def _split_window(value: SSAValue, place: Buffer) -> Buffer | None:

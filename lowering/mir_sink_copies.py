@@ -60,7 +60,10 @@ class MirSinkCopiesPass(SinkCosts, RewritingPass):
             return False
         # what nothing reads any more reads copies, too
         remove_dead(module.body, PatternRewriterListener())
-        changed = rewrite(module, SinkCopy(self))
+        changed = False
+        # again when what nothing reads any more is gone: a part may be a concat that only one op reads then
+        while rewrite(module, SinkCopy(self)):
+            changed = True
         changed |= rewrite(module, ReduceAcrossPairs(self))
         return rewrite(module, RaiseTranspose(self)) or changed
 

@@ -414,8 +414,9 @@ class LaunchCosts(Caches):
     """Ops in front of a concat that may compute into it. More ops extend the time that it takes memory. run.py
     "log-mel"."""
 
-    min_ragged_line_elements: int = 512
-    """Elements of a row of a concat from which on an incomplete last vector does not matter. run.py "log-mel"."""
+    rest_additions: int = 2
+    """Additions for each element of a row of a concat that those behind its last whole vector, which are computed one
+    by one, may take together. With more, rows are computed elsewhere and copied. breadth.py "rows of two parts"."""
 
     min_reads_of_copy: int = 8
     """Reads of each element across the lines of a buffer from which on a copy that is read along its lines pays.
