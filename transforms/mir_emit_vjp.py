@@ -11,6 +11,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.transforms.driver import RewritingPass, expect_gone, rewrite, sweep
 from xdsl_rlx.transforms.engines.define import define
 from xdsl_rlx.transforms.engines.reverse import add_seeds, cotangents_by_rule, lay_out_reverse, taken_apart
+from xdsl_rlx.transforms.sum_of_products import MergeProducts
 from xdsl_rlx.transforms.sum_of_shifts import MergeShifts
 from xdsl_rlx.transforms.sum_of_windows import MergeWindows
 
@@ -60,7 +61,8 @@ def _through_decomposition(vjp: VjpOp, rewriter: PatternRewriter) -> None:
 
 class MirEmitVjpPass(RewritingPass):
     """
-    Expand every `mir.vjp` by the VJP rule of its op, and merge the cotangents of slices of one value.
+    Expand every `mir.vjp` by the VJP rule of its op, and merge the cotangents of slices of one value, and those of
+    products that share a factor.
 
     ```
     %dx = mir.vjp primals(%x : T) outputs(%y : T) cotangents(%g : T) of [0] wrt [0] -> T {mir.exp ...}
@@ -76,4 +78,5 @@ class MirEmitVjpPass(RewritingPass):
         expect_gone(module, (VjpOp,), self.name)
         # backwards, so that a sum in a window of another is part of that one
         shifted = sweep(module, MergeShifts(), inner_first=True)
-        return sweep(module, MergeWindows()) or shifted or emitted
+        merged = sweep(module, MergeProducts())
+        return sweep(module, MergeWindows()) or merged or shifted or emitted

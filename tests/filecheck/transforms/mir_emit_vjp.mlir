@@ -86,3 +86,24 @@ func.func @stop(%x: tensor<3xf32>, %y: tensor<3xf32>, %g: tensor<3xf32>) -> tens
   }
   func.return %dx : tensor<3xf32>
 }
+
+// -----
+
+// Both cotangents of a product of a value with itself have that value as a factor: they are one product.
+// CHECK-LABEL: func.func @gram(%x: tensor<7x3xf32>, %g: tensor<3x3xf32>) -> tensor<7x3xf32> {
+// CHECK-NEXT: %0 = mir.transpose %g perm [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %1 = mir.add %0, %g : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+// CHECK-NEXT: %sum = mir.matmul %x, %1 : (tensor<7x3xf32>, tensor<3x3xf32>) -> tensor<7x3xf32>
+// CHECK-NEXT: func.return %sum : tensor<7x3xf32>
+func.func @gram(%x: tensor<7x3xf32>, %g: tensor<3x3xf32>) -> tensor<7x3xf32> {
+  %t = mir.transpose %x perm [1, 0] : (tensor<7x3xf32>) -> tensor<3x7xf32>
+  %y = mir.matmul %t, %x : (tensor<3x7xf32>, tensor<7x3xf32>) -> tensor<3x3xf32>
+  %dt, %dx = mir.vjp primals(%t, %x : tensor<3x7xf32>, tensor<7x3xf32>) outputs(%y : tensor<3x3xf32>) cotangents(%g : tensor<3x3xf32>) of [0] wrt [0, 1] -> tensor<3x7xf32>, tensor<7x3xf32> {
+  ^bb0(%p: tensor<3x7xf32>, %q: tensor<7x3xf32>):
+    %0 = mir.matmul %p, %q : (tensor<3x7xf32>, tensor<7x3xf32>) -> tensor<3x3xf32>
+    mir.yield %0 : tensor<3x3xf32>
+  }
+  %back = mir.transpose %dt perm [1, 0] : (tensor<3x7xf32>) -> tensor<7x3xf32>
+  %sum = mir.add %back, %dx : (tensor<7x3xf32>, tensor<7x3xf32>) -> tensor<7x3xf32>
+  func.return %sum : tensor<7x3xf32>
+}
