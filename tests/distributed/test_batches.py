@@ -28,8 +28,14 @@ class Alone(Engine):
     def function(self) -> int:
         raise AssertionError("batches call no collective")
 
+    def starting(self) -> tuple[int, int, int]:
+        raise AssertionError("batches call no collective")
+
     def failure(self) -> str | None:
         return None
+
+    def settle(self) -> None:
+        """None is begun."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Collectives that run beside other launches: with the same bits, and with engines that cannot start any."""
+"""Collectives that run beside other launches: with the same bits, and with an engine of functions of Python."""
 
 import ctypes
 from pathlib import Path
@@ -11,6 +11,7 @@ from mpi_jobs import run_job
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, Engine, connect
+from xdsl_rlx.lowering.numba.driver.process import driver
 
 PROGRAM = """
 lir.program @f attributes {arena_bytes = 128 : i64, alignment = 64 : i64} {
@@ -110,17 +111,41 @@ def test_an_interrupt_ends_a_wait(mpi_python: str, tmp_path: Path) -> None:
 
 
 class _Twice(Engine):
-    """A process that is alone, and takes another one for its twin: sums are doubled. Its collectives block."""
+    """
+    A process that is alone, and takes another one for its twin: sums are doubled.
+
+    Its functions are those of Python, as Gloo's are, and double when they are waited for.
+    """
 
     rank, size, table = 0, 2, 0
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, int]] = []
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)
-        self._function = prototype(self._collective)
+        self.begun: list[tuple[int, ...]] = []
+        self.most = 0
+        counts = (self._collective, 8), (self._start, 9), (self._wait, 3)
+        self._functions = [ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * n)(f) for f, n in counts]
 
     def function(self) -> int:
-        return ctypes.cast(self._function, ctypes.c_void_p).value or 0
+        return ctypes.cast(self._functions[0], ctypes.c_void_p).value or 0
+
+    def starting(self) -> tuple[int, int, int]:
+        start, wait = (ctypes.cast(x, ctypes.c_void_p).value or 0 for x in self._functions[1:])
+        return start, wait, driver().goes_on
+
+    def settle(self) -> None:
+        """None is left where no run is interrupted."""
+
+    def _start(self, engine: int, source: int, target: int, request: int, *others: int) -> int:
+        self.begun.append((source, target, *others))
+        ctypes.c_int64.from_address(request).value = len(self.begun)
+        return 0
+
+    def _wait(self, engine: int, request: int, status: int) -> int:
+        place = ctypes.c_int64.from_address(request).value - 1
+        begun, self.begun[place] = self.begun[place], ()
+        self.most = max(self.most, sum(map(bool, self.begun)) + 1)
+        return self._collective(engine, *begun) if begun else 1
 
     def agree(self, key: str, what: str) -> None:
         pass
@@ -137,7 +162,7 @@ class _Twice(Engine):
         return 0
 
 
-def test_an_engine_that_blocks_does_all_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_of_functions_of_python_starts_and_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     costs = tmp_path / "costs.toml"
     costs.write_text("bucket_bytes = 68")
     monkeypatch.setenv("XDSL_RLX_COSTS", str(costs))
@@ -156,7 +181,7 @@ def test_an_engine_that_blocks_does_all_at_the_start(tmp_path: Path, monkeypatch
     finally:
         connect(None)
     alone, (w_alone, v_alone) = rlx.compile(step)(*arrays)
-    assert engine.calls == [("sum", 17), ("sum", 128)]
+    assert engine.calls == [("sum", 17), ("sum", 128)] and not any(engine.begun) and engine.most == 2
     np.testing.assert_allclose(value, alone, rtol=1e-6)
     np.testing.assert_allclose(w, w_alone, rtol=1e-6)
     np.testing.assert_allclose(v, v_alone, rtol=1e-6)

@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import distributed_texts as texts
+import numpy as np
 import pytest
+
+import xdsl_rlx as rlx
 
 
 def environment() -> dict[str, str]:
@@ -45,7 +48,7 @@ def torchrun(
     )
 
 
-PROGRAMS = ("VALUES", "OTHERS", "DERIVATIVES", "REDUCED_GRADIENTS", "SAME_AS_ONE")
+PROGRAMS = ("VALUES", "OTHERS", "DERIVATIVES", "REDUCED_GRADIENTS", "SAME_AS_ONE", "BUCKETS")
 
 
 @pytest.mark.parametrize(
@@ -71,6 +74,22 @@ def test_states_are_divided_and_files_written_once(tmp_path: Path) -> None:
     assert done.returncode == 0 and done.stdout.count("fine") == 2, done.stderr
 
 
+def test_a_job_goes_on_with_more_processes_after_one_was_killed(tmp_path: Path) -> None:
+    text = f"optimiser, reduce = {texts.SHARDED}\n{texts.TRAINING}"
+    whole = f"optimiser, reduce = {texts.ADAMW}\n{texts.TRAINING}"
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    command = [sys.executable, written(whole, alone, 20, "None"), str(alone), ""]
+    subprocess.run(command, env=environment(), check=True, capture_output=True, timeout=120)
+    assert torchrun(text, tmp_path, timeout=5, arguments=[str(tmp_path), "killed"]).returncode != 0
+    assert rlx.metadata(tmp_path / "state.safetensors")["batch"] == "2"
+    done = torchrun(text, tmp_path, 3, arguments=[str(tmp_path), ""])
+    assert done.returncode == 0 and done.stdout.count("fine") == 3, done.stderr
+    found, expected = np.load(tmp_path / "end3.npz"), np.load(alone / "end1.npz")
+    for name in expected.files:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-6)
+
+
 def test_a_group_of_the_program_is_left_alone(tmp_path: Path) -> None:
     text = """
 import torch
@@ -92,9 +111,19 @@ print("fine", rank)
     assert done.returncode == 0 and done.stdout.count("fine") == 2, done.stderr
 
 
+ORDER = """
+# both are compiled, and agreed on, before one of them is called instead of the other
+a, b = (rlx.compile(lambda x, n=n: all_reduce(x * 2)[:n]) for n in (3, 4))
+x = np.ones(4, np.float32)
+a(x), b(x)
+for f in (a, b) if rank == 0 else (b, a):
+    f(x)
+"""
+
 FAULTS = {
     "another program": ("all_reduce(np.ones(3 + rank, np.float32))", "graph '_reduced' differs between processes"),
     "another op": ("all_reduce(np.ones(3), ['sum', 'max'][rank])", "graph '_reduced' differs between processes"),
+    "another order": (ORDER, "process 0 of 2 runs another program than others at the same time"),
     "one raises": ("raise ValueError('the fault')", "DistributedError: process 0 of 2"),
     "one hangs": ("time.sleep(100)", "DistributedError: process 0 of 2 waited 2 s for the others"),
     "one is stopped": ("os.kill(os.getpid(), signal.SIGSTOP)", "process 0 of 2 waited 2 s for the others"),

@@ -29,8 +29,6 @@ class Engine(ABC):
     size: int
     timeout: float
     """Seconds that a process waits for the others."""
-    starts: bool = False
-    """Whether its table has functions that begin a collective and return; else a collective is done when it starts."""
 
     @property
     @abstractmethod
@@ -40,6 +38,10 @@ class Engine(ABC):
     @abstractmethod
     def function(self) -> int:
         """The address of what kernels call, as `communicate.rlx_collective`."""
+
+    @abstractmethod
+    def starting(self) -> tuple[int, int, int]:
+        """The addresses of what starts a collective, waits for it, and lets it go on, as `communicate.rlx_start`, .."""
 
     def agree(self, key: str, what: str) -> None:
         """Return when all processes are here with the same key; DistributedError if keys differ."""
@@ -74,14 +76,13 @@ class Engine(ABC):
     def failure(self) -> str | None:
         """Why a collective did not end, if one did not."""
 
+    @abstractmethod
     def settle(self) -> None:
         """
         End the collectives that a run has started and not waited for: an error or interrupt has stopped it.
 
-        They would go on to read and write memory that other runs use. One that cannot be ended is a `failure`. Here
-        there are none: the collectives of an engine that does not start them are done.
+        They would go on to read and write memory that other runs use. One that cannot be ended is a `failure`.
         """
-        assert not self.starts
 
 
 class _Connection:

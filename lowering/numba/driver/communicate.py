@@ -169,16 +169,7 @@ def rlx_collective(
 
 
 def rlx_start(
-    engine: int,
-    blocking: int,
-    source: int,
-    target: int,
-    request: int,
-    count: int,
-    element: int,
-    call: int,
-    root: int,
-    status: int,
+    engine: int, source: int, target: int, request: int, count: int, element: int, call: int, root: int, status: int
 ) -> int:
     """What a `lir.collective_start` calls; leaves in `request` its number, from 1, or 0 if all is done."""
     failed = peek(engine + EngineTable.FAILED)
@@ -224,23 +215,6 @@ def rlx_poll(engine: int, request: int, status: int) -> int:
     return 0
 
 
-def rlx_start_blocking(
-    engine: int,
-    blocking: int,
-    source: int,
-    target: int,
-    request: int,
-    count: int,
-    element: int,
-    call: int,
-    root: int,
-    status: int,
-) -> int:
-    """The same of an engine that only has the function `blocking`, as `rlx_collective`."""
-    poke(request, 0)
-    return invoke(blocking, engine, source, target, count, element, call, root, status)
-
-
-def rlx_done(engine: int, request: int, status: int) -> int:
-    """The others of that engine: all is done."""
+def rlx_goes_on(engine: int, request: int, status: int) -> int:
+    """What a `lir.collective_poll` calls where threads of an engine do the work."""
     return 0

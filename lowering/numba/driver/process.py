@@ -109,16 +109,14 @@ class Driver:
     """Address of the function that XLA's handlers call, with a `FfiTable` and the frame."""
     collective: int
     """Address of the function that kernels call to connect processes, with an `EngineTable`."""
-    starting: tuple[int, ...]
+    starting: tuple[int, int, int]
     """Addresses of those that start a collective, wait for it, and let it go on."""
-    blocking: tuple[int, ...]
-    """The same for an engine whose collectives cannot be started."""
+    goes_on: int
+    """Address of what stands for the last one where collectives go on by themselves."""
 
 
 _NAMES = ("rlx_run", "rlx_call", "rlx_work", "rlx_ffi", "rlx_collective")
-_STARTING = ("rlx_start", "rlx_wait", "rlx_poll")
-_BLOCKING = ("rlx_start_blocking", "rlx_done")
-_EXPORTED = (*_NAMES, *_STARTING, *_BLOCKING)
+_EXPORTED = (*_NAMES, "rlx_start", "rlx_wait", "rlx_poll", "rlx_goes_on")
 
 
 @once
@@ -137,8 +135,8 @@ def driver() -> Driver:
         loaded["rlx_work"],
         loaded["rlx_ffi"],
         loaded["rlx_collective"],
-        tuple(loaded[name] for name in _STARTING),
-        tuple(loaded[name] for name in (*_BLOCKING, _BLOCKING[-1])),
+        (loaded["rlx_start"], loaded["rlx_wait"], loaded["rlx_poll"]),
+        loaded["rlx_goes_on"],
     )
 
 
@@ -398,8 +396,8 @@ def make_plan(program: Program, kernels: dict[str, int], threads: int) -> RunPla
     if program.processes > 1:
         engine = collectives.engine_for(program.processes, program.name)
         functions += [engine.table, engine.function()]
-        functions += driver().starting if engine.starts else driver().blocking
-        plan.set(PlanTable.ENGINE, engine.table if engine.starts else 0)
+        functions += engine.starting()
+        plan.set(PlanTable.ENGINE, engine.table)
     if program.needs_blas or program.prints or program.processes > 1:
         table = words(functions)
         plan.keep.append(table)

@@ -42,7 +42,7 @@ from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.callees.calls import called_function
 from xdsl_rlx.lowering.callees.fourier_calls import Frames, fourier_calls
 from xdsl_rlx.lowering.functions import FUNCTIONS
-from xdsl_rlx.lowering.numba.driver.collectives import ENGINE, ENGINE_CALL, ENGINE_START
+from xdsl_rlx.lowering.numba.driver.collectives import ENGINE
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe
 from xdsl_rlx.lowering.numba.emit.engine_calls import engine_call
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
@@ -629,12 +629,11 @@ class LlvmBody(LlvmLines):
         """Call the engine that connects the processes; it gives 0, or what the message of a failed check says."""
         self.written.update(buffers_written_by(op))
         entry, arguments = engine_call(op, self.names)
-        engine, *functions = (
+        engine, function = (
             self.new_line(f"load ptr, ptr {self.line(f'getelementptr inbounds ptr, ptr %blas, i64 {n}')}, align 8")
-            for n in (ENGINE, entry, *([ENGINE_CALL] if entry == ENGINE_START else []))
+            for n in (ENGINE, entry)
         )
-        first = ", ".join(f"ptr {x}" for x in (engine, *functions[1:]))
-        failed = self.new_line(f"call i64 {functions[0]}({first}, {arguments}, ptr %status)")
+        failed = self.new_line(f"call i64 {function}(ptr {engine}, {arguments}, ptr %status)")
         message = self.message(f"{op.name} over all processes failed: expected 0 from the engine")
         wrong, right = self.fresh("wrong"), self.fresh("right")
         self.emit(f"br i1 {self.new_line(f'icmp eq i64 {failed}, 0')}, label %{right}, label %{wrong}")

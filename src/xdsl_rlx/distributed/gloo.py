@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import itertools
 import os
 import sys
 import time
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from xdsl_rlx.dialects.lir.collectives import Collective
+from xdsl_rlx.distributed.failures import place, reason
 from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, ELEMENTS, Engine
-from xdsl_rlx.lowering.numba.driver.communicate import STOPPED, TIMED_OUT
+from xdsl_rlx.lowering.numba.driver.communicate import DIFFERENT, STOPPED, TIMED_OUT
+from xdsl_rlx.lowering.numba.driver.layout import WORD, EngineTable
+from xdsl_rlx.lowering.numba.driver.process import address, driver, words
 from xdsl_rlx.lowering.run_errors import DistributedError
 
 NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -36,6 +41,22 @@ def is_initialized() -> bool:
     """Whether the program has initialised `torch.distributed`."""
     dist = sys.modules.get("torch.distributed")
     return dist is not None and dist.is_available() and dist.is_initialized()
+
+
+class _Started(NamedTuple):
+    """A collective that has begun: PyTorch's handle, and what is left to do, which keeps its tensors alive."""
+
+    work: Any
+    finish: Callable[[], object]
+
+
+def _function(of: Callable[..., int], count: int) -> Any:
+    """A function that machine code can call with so many addresses and numbers."""
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)(of)
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 class GlooEngine(Engine):
@@ -63,19 +84,31 @@ class GlooEngine(Engine):
         self._dist, self._torch = dist, torch
         self._types = [getattr(torch, name) for name in _TYPES]
         self._failure: str | None = None
-        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)(self._call)
+        self._started: dict[int, _Started] = {}
+        self._words = words(EngineTable.filled({}))
+        here = {"call": (self._call, 8), "start": (self._start, 9), "wait": (self._wait, 3)}
+        self._functions = {name: _function(of, count) for name, (of, count) in here.items()}
         atexit.register(self._leave)
 
     @property
     def table(self) -> int:
-        # its function has all in this object
-        return 0
+        # the key of the program of a run; all else is in this object
+        return address(self._words)
 
     def function(self) -> int:
-        return ctypes.cast(self._function, ctypes.c_void_p).value or 0
+        return _address(self._functions["call"])
+
+    def starting(self) -> tuple[int, int, int]:
+        return _address(self._functions["start"]), _address(self._functions["wait"]), driver().goes_on
 
     def failure(self) -> str | None:
         return self._failure
+
+    def settle(self) -> None:
+        status = words([0, 0])
+        for number in [*self._started]:
+            if self._failure is None:
+                self._wait(0, address(words([number])), address(status))
 
     def _leave(self) -> None:
         if self._failure is not None:
@@ -90,67 +123,121 @@ class GlooEngine(Engine):
     def _call(
         self, engine: int, source: int, target: int, count: int, element: int, call: int, root: int, status: int
     ) -> int:
-        """As `communicate.rlx_collective`: 0, or why it did not end. No exception may pass through machine code."""
-        here = f"process {self.rank} of {self.size}"
+        """As `communicate.rlx_collective`."""
+
+        def run() -> int:
+            if (code := self._compare(status)) or not count:
+                return code
+            return self._end(self._begin(source, target, count, element, COLLECTIVES[call], root), status)
+
+        return self._guarded(run)
+
+    def _start(
+        self,
+        engine: int,
+        source: int,
+        target: int,
+        request: int,
+        count: int,
+        element: int,
+        call: int,
+        root: int,
+        status: int,
+    ) -> int:
+        """As `communicate.rlx_start`."""
+
+        def run() -> int:
+            number = ctypes.c_int64.from_address(request)
+            number.value = 0
+            if (code := self._compare(status)) or not count:
+                return code
+            begun = self._begin(source, target, count, element, COLLECTIVES[call], root)
+            number.value = next(n for n in itertools.count(1) if n not in self._started)
+            self._started[number.value] = begun
+            return 0
+
+        return self._guarded(run)
+
+    def _wait(self, engine: int, request: int, status: int) -> int:
+        """As `communicate.rlx_wait`."""
+
+        def run() -> int:
+            begun = self._started.pop(ctypes.c_int64.from_address(request).value, None)
+            return 0 if begun is None else self._end(begun, status)
+
+        return self._guarded(run)
+
+    def _guarded(self, run: Callable[[], int]) -> int:
+        """What `run` gives: 0, or why a collective did not end. No exception may pass through machine code."""
+        if self._failure is not None:
+            return _FAILED
         try:
-            code = self._run(source, target, count, element, COLLECTIVES[call], root, status)
+            code = run()
         except KeyboardInterrupt:
             code = STOPPED
         except BaseException as error:
-            self._failure = f"{here}: a collective failed, since another process has ended or is unreachable: {error}"
+            why = f"a collective failed, since another process has ended or is unreachable: {error}"
+            self._failure = f"{place(self)}: {why}"
             return _FAILED
-        if code == TIMED_OUT:
-            self._failure = (
-                f"{here} waited {self.timeout:g} s for the others in a collective: one has ended, hangs, or is behind"
-            )
-        elif code == STOPPED:
-            self._failure = f"{here} was interrupted in a collective"
+        if code:
+            self._failure = reason(self, code)
         return code
 
-    def _run(self, source: int, target: int, count: int, element: int, call: Collective, root: int, status: int) -> int:
-        # there is no memory of no bytes
-        if not count:
+    def _compare(self, status: int) -> int:
+        """
+        Compare the program of a run with those of the others, before its first collective; 0 if all are equal.
+
+        Gloo ends a process whose collective meets a longer one, so this is not done beside it, as on MPI.
+        """
+        word = EngineTable.PROGRAM // WORD
+        key = int(self._words[word])
+        if not key:
             return 0
+        self._words[word] = 0
+        keys = self._torch.tensor([key, ~key], dtype=self._torch.int64)
+        work = self._dist.all_reduce(keys, self._dist.ReduceOp.MIN, self._group, async_op=True)
+        code = self._end(_Started(work, lambda: None), status)
+        return code or (DIFFERENT if int(keys[0]) != ~int(keys[1]) else 0)
+
+    def _begin(self, source: int, target: int, count: int, element: int, call: Collective, root: int) -> _Started:
+        """Start a collective."""
         dist, group = self._dist, self._group
         factors = {Collective.GATHER: (1, self.size), Collective.SCATTER: (self.size, 1)}.get(call, (1, 1))
         read, written = (
             self._tensor(place, n * count, element) for place, n in zip((source, target), factors, strict=True)
         )
         if call is Collective.GATHER:
-            return self._wait(dist.all_gather_single(written, read, group, async_op=True), status)
+            return _Started(dist.all_gather_single(written, read, group, async_op=True), lambda: (read, written))
         if call is Collective.BROADCAST:
             if self.rank == root:
                 written.copy_(read)
-            return self._wait(dist.broadcast(written, group_src=root, group=group, async_op=True), status)
+            return _Started(dist.broadcast(written, group_src=root, group=group, async_op=True), lambda: written)
         # sums are left in the whole of a tensor, and of some processes in those of a reduction to one
         is_part = call in (Collective.SCATTER, Collective.REDUCE)
         total = read.clone() if is_part else written.copy_(read)
         if call is Collective.REDUCE:
             work = dist.reduce(total, group_dst=root, group=group, async_op=True)
-        else:
-            op = {Collective.MAX: dist.ReduceOp.MAX, Collective.MIN: dist.ReduceOp.MIN}.get(call, dist.ReduceOp.SUM)
-            # a reduction to parts is this and a copy in PyTorch too, which has no way to ask whether it is done
-            work = dist.all_reduce(total, op, group, async_op=True)
-        code = self._wait(work, status)
-        if code == 0 and call is Collective.SCATTER:
-            written.copy_(total[self.rank * count : (self.rank + 1) * count])
-        elif code == 0 and call is Collective.REDUCE:
-            written.copy_(total) if self.rank == root else written.zero_()
-        return code
+            return _Started(work, lambda: written.copy_(total) if self.rank == root else written.zero_())
+        op = {Collective.MAX: dist.ReduceOp.MAX, Collective.MIN: dist.ReduceOp.MIN}.get(call, dist.ReduceOp.SUM)
+        # a reduction to parts is this and a copy in PyTorch too, which has no way to ask whether it is done
+        work = dist.all_reduce(total, op, group, async_op=True)
+        part = slice(self.rank * count, (self.rank + 1) * count)
+        return _Started(work, (lambda: written.copy_(total[part])) if is_part else lambda: total)
 
-    def _wait(self, work: Any, status: int) -> int:
-        """Wait for a collective: 0, or why it did not end."""
+    def _end(self, begun: _Started, status: int) -> int:
+        """Wait for a collective, and do what is left: 0, or why it did not end."""
         deadline = time.monotonic() + self.timeout
         stopped = ctypes.c_int64.from_address(status)
         spins = 0
-        while not work.is_completed():
+        while not begun.work.is_completed():
             if stopped.value:
                 return STOPPED
             if time.monotonic() > deadline:
                 return TIMED_OUT
             spins += 1
             time.sleep(0.0 if spins < _SPINS else _PAUSE)
-        work.wait()
+        begun.work.wait()
+        begun.finish()
         return 0
 
     def _tensor(self, place: int, count: int, element: int) -> Any:

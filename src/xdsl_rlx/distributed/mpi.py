@@ -15,8 +15,8 @@ from typing import Any
 from xdsl.dialects.builtin import f32, f64, i32, i64
 
 from xdsl_rlx.dialects.lir.collectives import Collective
+from xdsl_rlx.distributed.failures import place, reason
 from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, ELEMENTS, Engine
-from xdsl_rlx.lowering.numba.driver.communicate import DIFFERENT, STOPPED, TIMED_OUT
 from xdsl_rlx.lowering.numba.driver.layout import MOST_REQUESTS, WORD, EngineTable
 from xdsl_rlx.lowering.numba.driver.process import address, driver, words
 from xdsl_rlx.lowering.run_errors import DistributedError
@@ -24,8 +24,6 @@ from xdsl_rlx.lowering.run_errors import DistributedError
 
 class MpiEngine(Engine):
     """All processes of `MPI_COMM_WORLD`, on a communicator of this package's own."""
-
-    starts = True
 
     def __init__(self, timeout: float) -> None:
         try:
@@ -53,20 +51,14 @@ class MpiEngine(Engine):
     def function(self) -> int:
         return driver().collective
 
+    def starting(self) -> tuple[int, int, int]:
+        return driver().starting
+
     def failure(self) -> str | None:
         code = int(self._words[EngineTable.FAILED // WORD])
         if not code:
             return None
-        here = f"process {self.rank} of {self.size}"
-        if code == TIMED_OUT:
-            return (
-                f"{here} waited {self.timeout:g} s for the others in a collective: one has ended, hangs, or is behind"
-            )
-        if code == DIFFERENT:
-            return f"{here} runs another program than others at the same time: all call the same ones in the same order"
-        if code == STOPPED:
-            return f"{here} was interrupted in a collective"
-        return f"{here}: a collective failed: {self._mpi.Get_error_string(code)}"
+        return reason(self, code) or f"{place(self)}: a collective failed: {self._mpi.Get_error_string(code)}"
 
     def _table(self) -> list[int]:
         mpi, table = self._mpi, EngineTable

@@ -7,7 +7,7 @@
 // in use until the wait.
 
 // LLVM-LABEL: define internal void @sum_in_place_start.body
-// LLVM: call i64 %{{.*}}(ptr %{{.*}}, ptr %{{.*}}, ptr %a0, ptr %a0, ptr %a1, i64 6, i64 0, i64 0, i64 0, ptr %status)
+// LLVM: call i64 %{{.*}}(ptr %{{.*}}, ptr %a0, ptr %a0, ptr %a1, i64 6, i64 0, i64 0, i64 0, ptr %status)
 // LLVM-LABEL: define internal void @poll_collectives.body
 // LLVM: call i64 %{{.*}}(ptr %{{.*}}, ptr %a0, ptr %status)
 
