@@ -52,8 +52,9 @@ fuzz: $(STAMP)test
 	EVERY_SAMPLE=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(SWEEPS) $(CHECKED_SWEEPS:%=--ignore=%)
 	$(BIN)/lit --workers 2 tests/filecheck
 
-faults: $(STAMP)test
+faults: $(STAMP)test $(STAMP)peers
 	$(BIN)/python -m pytest -s tests/distributed/test_faults.py --fault-turns 20
+	$(BIN)/python -m pytest -s tests/peers/test_torch_distributed.py -k fault --fault-turns 20
 
 mutations: $(STAMP)test
 	$(BIN)/python tests/mutations/run.py
