@@ -22,7 +22,7 @@ from xdsl_rlx.dialects.lir.collectives import REQUEST
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.walks import ops_within
-from xdsl_rlx.lowering.kernel_pass import free_symbol
+from xdsl_rlx.lowering.kernel_pass import symbols_of, take_name
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class CollectiveKernels:
 
     def __init__(self, module: ModuleOp):
         self.module = module
+        self._taken = symbols_of(module)
         self._ops: dict[str, CollectiveOp] = {}
         self._made: dict[str, KernelOp] = {}
         for kernel in module.ops:
@@ -136,7 +137,7 @@ class CollectiveKernels:
     ) -> KernelOp:
         """The kernel of a name, which is made once, under a name that the module does not have."""
         if name not in self._made:
-            kernel = KernelOp(free_symbol(self.module, name), types)
+            kernel = KernelOp(take_name(name, self._taken), types)
             block = kernel.body.block
             for arg, hint in zip(block.args, [*names, "lo", "hi"], strict=True):
                 arg.name_hint = hint

@@ -39,11 +39,17 @@ def kernels_of(module: ModuleOp) -> list[KernelOp]:
     return [op for op in module.ops if isinstance(op, KernelOp)]
 
 
-def free_symbol(module: ModuleOp, name: str) -> str:
-    """Return the name, or the name with the first number that no symbol of a module has."""
-    taken = {op.sym_name.data for op in module.ops if isinstance(op, KernelOp | ProgramOp)}
+def symbols_of(module: ModuleOp) -> set[str]:
+    """The names of the programs and kernels of a module, of which no two may be equal."""
+    return {op.sym_name.data for op in module.ops if isinstance(op, KernelOp | ProgramOp)}
+
+
+def take_name(name: str, taken: set[str]) -> str:
+    """Return the name, or the name with the first number that is free, which is taken from now on."""
     numbered = (f"{name}_{number}" for number in count(1))
-    return next(x for x in chain((name,), numbered) if x not in taken)
+    found = next(x for x in chain((name,), numbered) if x not in taken)
+    taken.add(found)
+    return found
 
 
 def launches_of(module: ModuleOp) -> dict[str, list[LaunchOp]]:

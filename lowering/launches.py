@@ -25,6 +25,7 @@ from xdsl_rlx.lowering.groups.group import Group
 from xdsl_rlx.lowering.groups.group_launches import group_launches, pieces_of
 from xdsl_rlx.lowering.groups.long_products import LongProduct
 from xdsl_rlx.lowering.groups.products import has_short_matrices, is_ready
+from xdsl_rlx.lowering.kernel_pass import take_name
 from xdsl_rlx.lowering.nest.kernel_builder import stem_of
 from xdsl_rlx.lowering.nests import Work
 from xdsl_rlx.lowering.nests.work import Buffers, NestRule
@@ -42,7 +43,7 @@ class _Kernels:
     """The kernels of a program so far: structurally equal ones are one."""
 
     def __init__(self, program: str) -> None:
-        self._program = program
+        self._taken = {program}
         self.ops: list[lir.KernelOp] = []
         self._alone: dict[tuple[object, ...], lir.KernelOp | None] = {}
         """The only kernel of an outline; None where there are several, which are known by their structure."""
@@ -64,8 +65,7 @@ class _Kernels:
         return self._names[structure]
 
     def _added(self, kernel: lir.KernelOp, stem: str) -> SymbolRefAttr:
-        name = f"k{len(self.ops)}_{stem}"
-        kernel.sym_name = StringAttr(name if name != self._program else f"{name}_1")
+        kernel.sym_name = StringAttr(take_name(f"k{len(self.ops)}_{stem}", self._taken))
         self.ops.append(kernel)
         return SymbolRefAttr(kernel.sym_name)
 

@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.lir.bounds import SCRATCH_LIMIT, reaches
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import ConstantOp, InputOp, OutputOp, ParamOp, memref_of
 from xdsl_rlx.dialects.walks import ops_within
-from xdsl_rlx.lowering.kernel_pass import free_symbol, kernels_of, launches_of
+from xdsl_rlx.lowering.kernel_pass import kernels_of, launches_of, symbols_of, take_name
 from xdsl_rlx.lowering.target import MergeCosts
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -60,11 +60,11 @@ class LirMergeLaunchesPass(MergeCosts, ModulePass):
         launches = launches_of(op)
         if len(kernels) < 2 or not launches:
             return
-        merged = _Merged(op, kernels, self)
+        merged = _Merged(op, kernels, symbols_of(op), self)
         for block in dict.fromkeys(x.parent_block() for found in launches.values() for x in found):
             assert block is not None
             merged.block(block)
-        left = launches_of(op)
+        left = launches_of(op) if merged.made else launches
         for name, kernel in kernels.items():
             if name not in left and name in launches:
                 kernel.detach()
@@ -77,6 +77,7 @@ class _Merged:
 
     module: ModuleOp
     kernels: dict[str, KernelOp]
+    taken: set[str]
     costs: MergeCosts
     made: dict[tuple[object, ...], str] = field(default_factory=dict[tuple[object, ...], str])
 
@@ -117,7 +118,7 @@ class _Merged:
         if key in self.made:
             return self.made[key]
         stems = [x.sym_name.data for x in parts]
-        name = free_symbol(self.module, f"{stems[0]}_{stems[1].partition('_')[2] or stems[1]}")
+        name = take_name(f"{stems[0]}_{stems[1].partition('_')[2] or stems[1]}", self.taken)
         kernel = KernelOp(name, [x.type for x in buffers])
         block = kernel.body.block
         for part, own in zip(parts, places, strict=True):

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.lir import IfOp, KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
+from xdsl_rlx.lowering.kernel_pass import symbols_of
 from xdsl_rlx.lowering.loops.outlined_branch import OutlinedBranch
 from xdsl_rlx.lowering.loops.outlined_loop import OutlinedLoop
 from xdsl_rlx.lowering.target import LoopCosts
@@ -49,13 +50,13 @@ class LirOutlineLoopsPass(LoopCosts, ModulePass):
             return
         verify_dominance(op)
         kernels = {kernel.sym_name.data: kernel for kernel in op.ops if isinstance(kernel, KernelOp)}
-        changed = False
+        taken, changed = symbols_of(op), False
         for program in programs:
             for control in reversed([x for x in program.walk() if isinstance(x, LoopOp | IfOp | WhileOp)]):
                 if isinstance(control, LoopOp):
-                    outline = OutlinedLoop(control, op, kernels, self)
+                    outline = OutlinedLoop(control, taken, kernels, self)
                 else:
-                    outline = OutlinedBranch(control, op, kernels, self)
+                    outline = OutlinedBranch(control, taken, kernels, self)
                 if outline.fits():
                     kernel = outline.replace()
                     kernels[kernel.sym_name.data] = kernel

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, StepOp, ViewOp
@@ -16,7 +15,7 @@ from xdsl_rlx.dialects.lir.kernel import LANES
 from xdsl_rlx.dialects.lir.memory import byte_size, is_contiguous, strided_memref
 from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.kernel_pass import free_symbol
+from xdsl_rlx.lowering.kernel_pass import take_name
 from xdsl_rlx.lowering.loops.inlining import can_be_inlined
 from xdsl_rlx.lowering.nest.kernel_builder import stem_of
 from xdsl_rlx.lowering.target import LoopCosts
@@ -51,8 +50,8 @@ class BufferLine:
 class Outlined:
     """Launches of control flow that are to be one kernel."""
 
-    def __init__(self, launches: Sequence[LaunchOp], module: ModuleOp, kernels: dict[str, KernelOp], costs: LoopCosts):
-        self.module = module
+    def __init__(self, launches: Sequence[LaunchOp], taken: set[str], kernels: dict[str, KernelOp], costs: LoopCosts):
+        self.taken = taken
         self.costs = costs
         self.launches = [op for op in launches if op.extent.value.data]
         self.kernels = kernels
@@ -113,7 +112,7 @@ class Outlined:
         """A name for the kernel that nothing of the module has."""
         names = [x.kernel.string_value().partition("_")[2] for x in self.launches]
         stem = stem_of(word for name in names for word in name.split("_") if word != "etc")
-        return free_symbol(self.module, f"k{len(self.kernels)}_{kind}_{stem}")
+        return take_name(f"k{len(self.kernels)}_{kind}_{stem}", self.taken)
 
 
 def _declared(value: SSAValue) -> ByteSpan:

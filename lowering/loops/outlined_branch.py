@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Block, SSAValue
 
 from xdsl_rlx.dialects.lir import IfOp, KernelOp, LaunchOp, LoopOp, PollOp, SlotOp, StepOp, ViewOp, WhileOp
@@ -21,10 +21,10 @@ from xdsl_rlx.lowering.target import LoopCosts
 class OutlinedBranch(Outlined):
     """One branch or while loop, and what is known of it."""
 
-    def __init__(self, op: IfOp | WhileOp, module: ModuleOp, kernels: dict[str, KernelOp], costs: LoopCosts):
+    def __init__(self, op: IfOp | WhileOp, taken: set[str], kernels: dict[str, KernelOp], costs: LoopCosts):
         self.op = op
         self.ops = [inner for region in op.regions for inner in region.block.ops]
-        super().__init__([inner for inner in self.ops if isinstance(inner, LaunchOp)], module, kernels, costs)
+        super().__init__([inner for inner in self.ops if isinstance(inner, LaunchOp)], taken, kernels, costs)
         self.args: dict[SSAValue, SSAValue] = {}
         """The line of the kernel that stands for a buffer."""
 

@@ -8,7 +8,7 @@ from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, SlotOp, StepOp, ViewOp
@@ -28,10 +28,10 @@ from xdsl_rlx.lowering.target import LoopCosts
 class OutlinedLoop(Outlined):
     """One loop, and what is known of it."""
 
-    def __init__(self, loop: LoopOp, module: ModuleOp, kernels: dict[str, KernelOp], costs: LoopCosts):
+    def __init__(self, loop: LoopOp, taken: set[str], kernels: dict[str, KernelOp], costs: LoopCosts):
         self.loop = loop
         self.ops = list(loop.body.block.ops)
-        super().__init__([op for op in self.ops if isinstance(op, LaunchOp)], module, kernels, costs)
+        super().__init__([op for op in self.ops if isinstance(op, LaunchOp)], taken, kernels, costs)
         self.swapped: dict[SSAValue, int] = {}
         self.parts = WHOLE
         self.own: dict[BufferLine, SSAValue] = {}
