@@ -131,8 +131,10 @@ def fits(value: SSAValue, place: Buffer, costs: GroupCosts) -> bool:
         return True
     if (window := _split_window(value, place)) is not None:
         return fits(owner.operands[0], window, costs)
-    if VIEW.get(type(owner)) is not None or PLACE.get(type(owner)) is not None:
-        return PLACE.get(type(owner)) is not None
+    if PLACE.get(type(owner)) is not None:
+        return True
+    if VIEW.get(type(owner)) is not None:
+        return False
     line, ops = _line(place), [owner]
     if isinstance(owner, FusionOp):
         end = owner.body.block.last_op
@@ -150,7 +152,10 @@ def fits(value: SSAValue, place: Buffer, costs: GroupCosts) -> bool:
 def _lies_in_rows(value: SSAValue) -> bool:
     """Whether an operand is a view whose rows do not follow each other."""
     owner = value.owner
-    return isinstance(owner, Operation) and isinstance(owner, NarrowOp | TransposeOp | FlipOp)
+    if isinstance(owner, NarrowOp):
+        axis, _, _ = owner.bounds
+        return prod(shape_of(value)[:axis]) > 1
+    return isinstance(owner, TransposeOp | FlipOp)
 
 
 def _split_window(value: SSAValue, place: Buffer) -> Buffer | None:

@@ -87,6 +87,17 @@ def test_cheap_parts_are_computed_into_rows_of_any_length(columns: int) -> None:
     assert (bytes_of(np.sin) == 0) == (rest * 8 <= 2 * columns)
 
 
+def test_dear_parts_of_what_is_read_by_rows_are_computed_in_place() -> None:
+    """Loops over a window of columns, or over transposed rows, have what is left over in any case."""
+
+    def bytes_of(f: Callable[[Any], Any]) -> int:
+        x, y = np.ones((40, 40), np.float32), np.ones((31, 7), np.float32)
+        return rlx.memory_report(rlx.trace(lambda x, y: np.concatenate([np.sin(f(x)), y], axis=1), x, y)).arena
+
+    assert bytes_of(lambda x: x[1:32, 1:32]) == bytes_of(lambda x: x[:31, :31].T) == 0
+    assert bytes_of(lambda x: x.reshape(-1)[: 31 * 31].reshape(31, 31)) > 0
+
+
 def test_parts_of_parts_are_computed_in_place() -> None:
     """The other half of the bins of a transform of real numbers: three parts, of which two are one's part."""
 
