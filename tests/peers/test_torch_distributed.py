@@ -122,7 +122,7 @@ for f in (a, b) if rank == 0 else (b, a):
 """
 
 FAULTS = {
-    "another program": ("all_reduce(np.ones(3 + rank, np.float32))", "graph '_reduced' differs between processes"),
+    "another shape": ("all_reduce(np.ones(3 + rank, np.float32))", "graph '_reduced' differs between processes"),
     "another op": ("all_reduce(np.ones(3), ['sum', 'max'][rank])", "graph '_reduced' differs between processes"),
     "another order": (ORDER, "process 0 of 2 runs another program than others at the same time"),
     "one raises": ("raise ValueError('the fault')", "DistributedError: process 0 of 2"),

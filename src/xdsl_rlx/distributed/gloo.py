@@ -21,7 +21,7 @@ import numpy as np
 from xdsl_rlx.dialects.lir.collectives import Collective
 from xdsl_rlx.distributed.failures import place, reason
 from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, ELEMENTS, Engine
-from xdsl_rlx.lowering.numba.driver.communicate import DIFFERENT, STOPPED, TIMED_OUT
+from xdsl_rlx.lowering.numba.driver.communicate import DIFFERENT, I64, STOPPED, TIMED_OUT
 from xdsl_rlx.lowering.numba.driver.layout import WORD, EngineTable
 from xdsl_rlx.lowering.numba.driver.process import address, driver, words
 from xdsl_rlx.lowering.run_errors import DistributedError
@@ -86,8 +86,7 @@ class GlooEngine(Engine):
         self._failure: str | None = None
         self._started: dict[int, _Started] = {}
         self._words = words(EngineTable.filled({}))
-        here = {"call": (self._call, 8), "start": (self._start, 9), "wait": (self._wait, 3)}
-        self._functions = {name: _function(of, count) for name, (of, count) in here.items()}
+        self._functions = _function(self._call, 8), _function(self._start, 9), _function(self._wait, 3)
         atexit.register(self._leave)
 
     @property
@@ -96,10 +95,11 @@ class GlooEngine(Engine):
         return address(self._words)
 
     def function(self) -> int:
-        return _address(self._functions["call"])
+        return _address(self._functions[0])
 
     def starting(self) -> tuple[int, int, int]:
-        return _address(self._functions["start"]), _address(self._functions["wait"]), driver().goes_on
+        _, start, wait = map(_address, self._functions)
+        return start, wait, driver().goes_on
 
     def failure(self) -> str | None:
         return self._failure
@@ -194,10 +194,9 @@ class GlooEngine(Engine):
         if not key:
             return 0
         self._words[word] = 0
-        keys = self._torch.tensor([key, ~key], dtype=self._torch.int64)
-        work = self._dist.all_reduce(keys, self._dist.ReduceOp.MIN, self._group, async_op=True)
-        code = self._end(_Started(work, lambda: None), status)
-        return code or (DIFFERENT if int(keys[0]) != ~int(keys[1]) else 0)
+        keys = words([key, ~key])
+        code = self._end(self._begin(address(keys), address(keys), 2, I64, Collective.MIN, 0), status)
+        return code or (DIFFERENT if keys[0] != ~keys[1] else 0)
 
     def _begin(self, source: int, target: int, count: int, element: int, call: Collective, root: int) -> _Started:
         """Start a collective."""
