@@ -684,6 +684,8 @@ COMMON = CostModel()
 """The registers of AVX2, which most processors have at least, and caches that most cores have."""
 
 
+# a program is lowered by fourteen passes of up to sixty costs each
+@cache
 def with_costs(kind: type[T], model: DataclassInstance, **others: Any) -> T:
     """Return a pass, or a group of costs, with the fields that it shares with a model, and `others`."""
     return kind(**{name: getattr(model, name) for name in _shared(kind, type(model))}, **others)
