@@ -28,6 +28,7 @@ $(VENV)/bin/python:
 
 $(STAMP)%: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	$(BIN)/python -m xdsl_rlx.build_library
 	@touch $@
 
 demo: $(STAMP)demo
@@ -78,5 +79,5 @@ site: $(STAMP)docs
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -d build/doctrees docs build/site
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info src/xdsl_rlx/machine_code .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

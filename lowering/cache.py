@@ -22,6 +22,9 @@ import platformdirs
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.lowering.run_errors import CacheWarning, ConfigurationError
 
+INSTALLED = Path(__file__).absolute().parents[1] / "machine_code"
+"""Entries that are part of the installation, as trusted as the package beside them: of `build_library.py`."""
+
 T = TypeVar("T")
 _MAGIC = b"xdslrlx2"
 _HEADER = struct.Struct("<8sQ32s")
@@ -129,20 +132,38 @@ def load(key: str) -> bytes | None:
     """
     Return the entry of a key, or None.
 
-    A `CacheWarning` says why an entry is not used. With `XDSL_RLX_CACHE_BYTES=0` no entry is read or written.
+    A `CacheWarning` says why an entry is not used. With `XDSL_RLX_CACHE_BYTES=0` no entry is read or written but those
+    of the installation.
     """
     return load_as(key, bytes)
 
 
 def load_as(key: str, decode: Callable[[bytes], T]) -> T | None:
-    """What `decode` makes of the entry of a key; an entry that it cannot decode is one that cannot be used."""
+    """
+    What `decode` makes of the entry of a key, of the user's folder or of the installation.
+
+    An entry that it cannot decode is one that cannot be used.
+    """
+    for find in (_of_user, _of_installation):
+        if (found := find(key)) is None:
+            continue
+        path, payload = found
+        try:
+            return decode(payload)
+        except Exception as error:
+            # whatever it is, the entry serves nobody
+            _warn(f"cache entry {path} cannot be loaded ({error}) and will be replaced")
+    return None
+
+
+def _of_user(key: str) -> tuple[Path, bytes] | None:
     place, most = _directory(), limit()
     if place is None or not most:
         return None
     path = place / (key + _SUFFIX)
     try:
         with _folder(path.parent) as folder:
-            payload = _read(folder, key, most)
+            return path, _read(folder, key, most)
     except (FileNotFoundError, NotADirectoryError, _NoFolderError):
         return None
     except _UntrustedFolderError as reason:
@@ -155,12 +176,29 @@ def load_as(key: str, decode: Callable[[bytes], T]) -> T | None:
         reason = f"cannot be read ({error.strerror})" if isinstance(error, OSError) else error
         _warn(f"cache entry {path} {reason} and will be replaced")
         return None
+
+
+def _of_installation(key: str) -> tuple[Path, bytes] | None:
+    path = INSTALLED / (key + _SUFFIX)
     try:
-        return decode(payload)
-    except Exception as error:
-        # whatever it is, the entry serves nobody
-        _warn(f"cache entry {path} cannot be loaded ({error}) and will be replaced")
+        handle = os.open(path, os.O_RDONLY | _OPEN_FILE)
+    except OSError:
+        # none was built, or none for this processor and these sources
         return None
+    with os.fdopen(handle, "rb") as file:
+        data = file.read()
+    payload = data[_HEADER.size :]
+    return (path, payload) if data == _header(key, payload) + payload else None
+
+
+def is_installed(key: str) -> bool:
+    """Whether the installation has an entry of a key."""
+    return _of_installation(key) is not None
+
+
+def install(key: str, payload: bytes, folder: Path) -> None:
+    """Write an entry into a folder that becomes the installation's, for all who may read the package."""
+    (folder / (key + _SUFFIX)).write_bytes(_header(key, payload) + payload)
 
 
 def store(key: str, payload: bytes) -> None:

@@ -124,8 +124,8 @@ def driver() -> Driver:
     """The driver's machine code: from the cache, else compiled, once per machine."""
     loaded = _driver_of_cache()
     if loaded is None:
-        code = llvm.compile_llvm(_driver_text(), effort=llvm.Effort.LIGHT)
-        disk_cache.store(_driver_key(), code)
+        code = driver_code()
+        disk_cache.store(driver_key(), code)
         loaded = llvm.load_object(code, _EXPORTED)
     loaded.keep_forever()
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
@@ -140,13 +140,19 @@ def driver() -> Driver:
     )
 
 
-def _driver_key() -> str:
+def driver_code() -> bytes:
+    """The driver's machine code, compiled for this processor."""
+    return llvm.compile_llvm(_driver_text(), effort=llvm.Effort.LIGHT)
+
+
+def driver_key() -> str:
+    """The key of the driver's machine code in the cache."""
     return hashlib.sha256(f"driver {llvm.environment_key()}".encode()).hexdigest()
 
 
 @once
 def _driver_of_cache() -> llvm.LoadedObject | None:
-    return disk_cache.load_as(_driver_key(), lambda code: llvm.load_object(code, _EXPORTED))
+    return disk_cache.load_as(driver_key(), lambda code: llvm.load_object(code, _EXPORTED))
 
 
 @once

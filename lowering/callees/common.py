@@ -1,0 +1,47 @@
+"""The functions of the library that many programs call, which an installation may hold as machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.shapes import DTYPES
+from xdsl_rlx.lowering.callees.functions import functions
+from xdsl_rlx.lowering.callees.products import LinesFunction, RowsFunction, TileFunction, TransposedFunction
+from xdsl_rlx.lowering.callees.sorting import SortNetworkFunction, SortReadFunction, SortWriteFunction
+from xdsl_rlx.lowering.target import CostModel
+
+_SORTED = ("f32", "f64", "i32", "i64")
+
+
+def common_functions(model: CostModel) -> list[str]:
+    """
+    All steps of Fourier transforms; sorts of numbers of 32 and 64 bits; and products of f32, in tiles of whole vectors.
+
+    Names of products have the tile's size: those with columns left over are compiled when a program calls them.
+    """
+    return [*functions(), *_sorts(), *_products(model)]
+
+
+def _sorts() -> Iterator[str]:
+    for element in _SORTED:
+        for is_descending in (False, True):
+            read = SortReadFunction(element, is_descending)
+            yield from (read.name, SortWriteFunction(element, is_descending).name)
+    for element in SortNetworkFunction.ELEMENTS:
+        yield SortNetworkFunction(element, SortReadFunction(element).keys.lanes).name
+
+
+def _products(costs: CostModel) -> Iterator[str]:
+    element = "f32"
+    lanes, lines = costs.lanes_of(DTYPES[element]), max(costs.max_uncut_depth, costs.panel_depth)
+    yield TransposedFunction(element, lanes, lines).name
+    for vectors in range(1, costs.max_tile_vectors + 1):
+        yield LinesFunction(element, vectors * lanes, lanes).name
+    for rows in range(1, costs.max_tile_rows + 1):
+        for beside in range(1, costs.line_bytes // (rows * element_bytes(DTYPES[element])) + 1):
+            yield RowsFunction(element, rows, beside).name
+        for vectors in range(1, costs.max_tile_vectors + 1):
+            if rows * vectors + vectors * (rows > 1) < costs.registers:
+                for by_columns in (False, True):
+                    yield TileFunction(element, rows, vectors * lanes, lanes, by_columns).name
