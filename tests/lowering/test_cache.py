@@ -480,8 +480,11 @@ def test_threads_share_the_cache(folder: Path):
 
 PROCESS = """
 import sys, threading
+from pathlib import Path
 import numpy as np
 import xdsl_rlx as rlx
+from xdsl_rlx.lowering import cache
+cache.INSTALLED = Path("nowhere")
 x = np.arange(100_000, dtype=np.float64)
 wrong = []
 def work():

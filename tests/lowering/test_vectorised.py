@@ -17,10 +17,10 @@ CALL = re.compile(r"^\s*call", re.MULTILINE)
 
 
 def assembly(graph: rlx.Graph | rlx.GraphModule, threads: int = 1) -> str:
-    """The text of a graph's first kernel, but for the wrapper that calls it."""
+    """The text of a graph's first kernel."""
     text = emit_assembly(emit_llvm(lower_to_lir(graph.module, threads)))
     functions = re.split(r"^\s*\.type\s+", text, flags=re.MULTILINE)
-    return "".join(part for part in functions if re.match(r"\W*k0_\w+\.body", part))
+    return "".join(part for part in functions if re.match(r"\W*k0_\w+", part))
 
 
 def loops(text: str) -> list[str]:

@@ -1303,8 +1303,8 @@ RUNNING = (
     _fault(
         "the last chunk runs past the end",
         "lowering/numba/driver/scheduler.py",
-        "invoke(kernel, bases, arguments, low, min(low + chunk, extent))",
-        "invoke(kernel, bases, arguments, low, low + chunk)",
+        "run_kernel(kernel, bases, arguments, low, min(low + chunk, extent))",
+        "run_kernel(kernel, bases, arguments, low, low + chunk)",
         RUNTIME,
         DRIVER,
     ),

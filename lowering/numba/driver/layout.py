@@ -271,8 +271,17 @@ class LaunchRow(Table):
     CHUNKS: int
 
 
+MOST_PASSED = 12
+"""Buffers of a kernel at most that are passed to it one by one. One with more finds them by itself, from the rows."""
+
+
+def passed(buffers: int) -> int:
+    """How many buffers a kernel that has so many is passed: all, or none."""
+    return buffers if buffers <= MOST_PASSED else 0
+
+
 class ArgumentRow(Table):
-    """Where an argument of a launch begins, or a predicate stands."""
+    """Where an argument of a launch begins, or a predicate stands. In front of a launch's is what is `passed`."""
 
     BASE: int
     """The number of a base pointer."""

@@ -23,6 +23,7 @@ from xdsl_rlx.lowering.numba.driver.layout import (
     PatchRow,
     PhaseRow,
     TurnRow,
+    passed,
 )
 from xdsl_rlx.lowering.numba.driver.manifest import ArgumentMove, Branch, Item, Loop, Predicate, ScheduledLaunch, While
 
@@ -240,6 +241,7 @@ class _Writer:
         )
         self.scheduled += phase.launches
         for launch in phase.launches:
+            self.arguments.append(passed(len(launch.args)))
             first = WORD * len(self.arguments)
             self.launches += LaunchRow.filled(
                 {

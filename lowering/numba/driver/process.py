@@ -142,7 +142,7 @@ def driver() -> Driver:
 
 def driver_code() -> bytes:
     """The driver's machine code, compiled for this processor."""
-    return llvm.compile_llvm(_driver_text(), effort=llvm.Effort.LIGHT)
+    return llvm.compile_llvm(_driver_text(), effort=llvm.Effort.DIRECT)
 
 
 def driver_key() -> str:

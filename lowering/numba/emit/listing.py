@@ -4,6 +4,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import KernelOp, ProgramOp
+from xdsl_rlx.lowering.numba.driver.layout import MOST_PASSED
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 
 
@@ -37,7 +38,8 @@ def _header(module: ModuleOp, target: str, comment: str) -> str:
         raise PassFailedException(f"no lir.program: run convert-mir-to-lir and lir-plan-memory before -t {target}")
     lines = [
         f"{comment} Printed by xdsl-rlx: the kernels of {', '.join(programs)}.",
-        f"{comment} Each is void k(ptr bases, ptr args, i64 lo, i64 hi): args has base number and offset per buffer.",
+        f"{comment} Each is void k(ptr bases, ptr a0, .., i64 lo, i64 hi); of more than {MOST_PASSED} buffers,",
+        f"{comment} ptr args is in place of them: base number and offset per buffer.",
     ]
     for kernel in kernels:
         buffers = ", ".join(str(type_) for type_ in kernel.buffer_types)

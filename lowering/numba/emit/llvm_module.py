@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.callees.functions import is_unrolled, library_kernel
 from xdsl_rlx.lowering.kernel_pass import launches_of
-from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, TOO_LONG, CallBlock
+from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, TOO_LONG, CallBlock, passed
 from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration, library_symbol
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
 from xdsl_rlx.lowering.numba.emit.llvm_calls import called_functions
@@ -284,6 +284,7 @@ def _heap(body: LlvmBody) -> _Heap:
     *starts, size = itertools.accumulate((-(-n // CACHE_LINE) * CACHE_LINE for n in body.heap), initial=0)
     message = body.message(f"{body.function}: expected {size} bytes of memory for scratch")
     before = [
+        f"  %status = getelementptr i8, ptr %bases, i64 {CallBlock.STATUS - CallBlock.BASES}",
         f"  %heap = call ptr @aligned_alloc(i64 {CACHE_LINE}, i64 {size})",
         "  %none = icmp eq ptr %heap, null",
         "  br i1 %none, label %failed, label %got",
@@ -320,9 +321,10 @@ def _has_elements(kernel: KernelOp) -> bool:
 
 def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     """
-    The exported wrapper, which finds the buffers, and the body, whose pointers are known not to alias.
+    The exported function, whose pointers to buffers are known not to alias; where these are many, or memory is to be
+    allocated, functions around it.
 
-    In front of them are the messages of the kernel's checks. With an `extent`, the iterations are constants: LLVM makes
+    In front of it are the messages of the kernel's checks. With an `extent`, the iterations are constants: LLVM makes
     no loops for the remainder of unknown lengths, which takes half of its time and half of the code.
     """
     args = kernel.body.block.args
@@ -335,46 +337,64 @@ def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     body.names |= body.arguments | {arg: str(number) for arg, number in body.known.items()}
     body.nonnegative.add(args[-2])
     body.block(kernel.body.block)
-    name = kernel.sym_name.data
     parameters = [buffer_parameter(arg, f"%a{i}", arg in body.written) for i, arg in enumerate(buffers)]
-    inner = _symbol(f"{name}.body")
-    heap = _heap(body)
-    checked = bool(body.messages) or body.polls
-    status = ["ptr %status"] if checked else []
-    own = [f"ptr noalias align {CACHE_LINE} %h{n}" for n in range(len(body.heap))]
-    signature = ", ".join(["ptr readonly %blas", *status, *parameters, *own, "i64 %lo, i64 %hi"])
-    bases = "ptr %bases" if checked else "ptr noalias readonly %bases"
-    # nothing is to be gained in it, and a hundred passes over a function take half a millisecond
-    attributes = "mustprogress noinline nounwind optnone"
-    wrapper = [
-        f"define void {_symbol(name)}({bases}, ptr noalias readonly %args, i64 %lo, i64 %hi) {attributes} {{",
-        "  %blas = load ptr, ptr %bases, align 8",
-    ]
-    if checked:
-        wrapper.append(f"  %status = getelementptr i8, ptr %bases, i64 {CallBlock.STATUS - CallBlock.BASES}")
-    for i in range(len(buffers)):
-        wrapper += [
-            f"  %n{i} = getelementptr inbounds i64, ptr %args, i64 {2 * i}",
-            f"  %b{i} = load i64, ptr %n{i}, align 8",
-            f"  %m{i} = getelementptr inbounds i64, ptr %args, i64 {2 * i + 1}",
-            f"  %o{i} = load i64, ptr %m{i}, align 8",
-            f"  %p{i} = getelementptr inbounds ptr, ptr %bases, i64 %b{i}",
-            f"  %q{i} = load ptr, ptr %p{i}, align 8",
-            f"  %a{i} = getelementptr i8, ptr %q{i}, i64 %o{i}",
-        ]
-    passed = [*(f"ptr %a{i}" for i in range(len(buffers))), *(f"ptr %h{n}" for n in range(len(body.heap)))]
-    call = f"  call void {inner}({', '.join(['ptr %blas', *status, *passed, 'i64 %lo, i64 %hi'])})"
-    wrapper += [*heap.before, call, *heap.behind, "  ret void", "}"]
+    parameters += [f"ptr noalias align {CACHE_LINE} %h{n}" for n in range(len(body.heap))]
+    bases = "ptr %bases" if body.messages or body.polls else "ptr noalias readonly %bases"
+    outer = _around(body, bases, len(buffers))
     # addresses of what is given to the library: the passes would take longer than all else of a transform's first call
     own_effort = " optnone" if body.called and not _has_elements(kernel) else ""
+    head = f"internal void {_inner(body.function)}" if outer else f"void {_symbol(body.function)}"
     # noinline: once inlined, the no-alias facts would live on in metadata that the vectoriser loses more easily.
     lines = [
-        f"define internal void {inner}({signature}) mustprogress noinline nounwind{own_effort} {{",
+        f"define {head}({', '.join([bases, *parameters])}, i64 %lo, i64 %hi) "
+        f"mustprogress noinline nounwind{own_effort} {{",
         "entry:",
+        *_found_by(body),
         *body.allocas,
         *body.lines,
         "}\n",
     ]
     constants = [*(_message(*named) for named in (*body.messages.items(), *body.texts.items()))]
     constants += [_words(*named) for named in body.words.items()]
-    return _KernelText("\n".join([*constants, *wrapper, *lines]), body.parts, body.called, _has_lines(kernel))
+    return _KernelText("\n".join([*constants, *outer, *lines]), body.parts, body.called, _has_lines(kernel))
+
+
+def _inner(name: str) -> str:
+    return _symbol(f"{name}.body")
+
+
+def _found_by(body: LlvmBody) -> Iterator[str]:
+    """What a kernel reads in the words of a call."""
+    if any("%blas" in line for line in body.lines):
+        yield "  %blas = load ptr, ptr %bases, align 8"
+    if body.messages or body.polls:
+        yield f"  %status = getelementptr i8, ptr %bases, i64 {CallBlock.STATUS - CallBlock.BASES}"
+
+
+def _around(body: LlvmBody, bases: str, buffers: int) -> list[str]:
+    """The exported function of a kernel whose buffers are too many to be passed, or that has memory allocated."""
+    finds = not passed(buffers)
+    if not finds and not body.heap:
+        return []
+    names = ["ptr %args"] if finds else [f"ptr %a{i}" for i in range(buffers)]
+    # nothing is to be gained in it, and a hundred passes over a function take half a millisecond
+    attributes = "mustprogress noinline nounwind optnone"
+    lines = [f"define void {_symbol(body.function)}({', '.join([bases, *names])}, i64 %lo, i64 %hi) {attributes} {{"]
+    if finds:
+        lines += itertools.chain.from_iterable(map(_found_in_row, range(buffers)))
+    heap = _heap(body)
+    given = [*(f"ptr %a{i}" for i in range(buffers)), *(f"ptr %h{n}" for n in range(len(body.heap)))]
+    call = f"  call void {_inner(body.function)}({', '.join(['ptr %bases', *given])}, i64 %lo, i64 %hi)"
+    return [*lines, *heap.before, call, *heap.behind, "  ret void", "}"]
+
+
+def _found_in_row(i: int) -> list[str]:
+    return [
+        f"  %n{i} = getelementptr inbounds i64, ptr %args, i64 {2 * i}",
+        f"  %b{i} = load i64, ptr %n{i}, align 8",
+        f"  %m{i} = getelementptr inbounds i64, ptr %args, i64 {2 * i + 1}",
+        f"  %o{i} = load i64, ptr %m{i}, align 8",
+        f"  %p{i} = getelementptr inbounds ptr, ptr %bases, i64 %b{i}",
+        f"  %q{i} = load ptr, ptr %p{i}, align 8",
+        f"  %a{i} = getelementptr i8, ptr %q{i}, i64 %o{i}",
+    ]

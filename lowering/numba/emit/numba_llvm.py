@@ -12,7 +12,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx.dialects.lir import KernelOp
-from xdsl_rlx.lowering.numba.driver.layout import CallBlock
+from xdsl_rlx.lowering.numba.driver.layout import CallBlock, passed
 from xdsl_rlx.lowering.numba.emit.python_body import identifier
 from xdsl_rlx.lowering.numba.emit.python_module import emit_kernels
 from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS
@@ -94,15 +94,16 @@ def _lowered(kernels: list[tuple[str, Any]], status_address: Any) -> str:
 
 
 def _export(typing: Any, context: Any, exports: tuple[Any, Any, Any], name: str, kernel: Any) -> None:
-    """`void name(ptr bases, ptr args, i64 lo, i64 hi)`, which finds the buffers and calls the kernel with them."""
+    """`void name(ptr bases, buffers .., i64 lo, i64 hi)`, or `ptr args` for buffers to be found; calls the kernel."""
     ir: Any = importlib.import_module("llvmlite.ir")
     types: Any = importlib.import_module("numba.core.types")
     module, table, status = exports
     word = ir.IntType(64)
-    words = word.as_pointer()
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [words, words, word, word]), name)
+    words, count = word.as_pointer(), passed(kernel.buffers)
+    given = [word] * count if count else [words]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [words, *given, word, word]), name)
     builder = ir.IRBuilder(function.append_basic_block())
-    bases, pairs, low, high = function.args
+    bases, *found, low, high = function.args
     # the same value from every thread: a plan has one table
     builder.store(builder.load(bases), table)
     if status is not None:
@@ -110,9 +111,9 @@ def _export(typing: Any, context: Any, exports: tuple[Any, Any, Any], name: str,
         builder.store(builder.sub(builder.ptrtoint(bases, word), word(CallBlock.BASES - CallBlock.STATUS)), status)
     kind = typing.resolve_value_type(kernel)
     sig = kind.get_call_type(typing, [types.int64] * (kernel.buffers + 2), {})
-    addresses: list[Any] = []
-    for number in range(kernel.buffers):
-        base, offset = (builder.load(builder.gep(pairs, [word(2 * number + i)])) for i in range(2))
+    addresses: list[Any] = found if count else []
+    for number in range(0 if count else kernel.buffers):
+        base, offset = (builder.load(builder.gep(found[0], [word(2 * number + i)])) for i in range(2))
         addresses.append(builder.add(builder.load(builder.gep(bases, [base])), offset))
     context.get_function(kind, sig)(builder, [*addresses, low, high])
     # once inlined, the no-alias facts of the arguments would live on in metadata that the vectoriser loses

@@ -74,7 +74,7 @@ def write_library(
     driver = llvm_text((scheduler,), ("rlx_run", "rlx_work"), code_target.processor)
     objects = [llvm.shared_object(text, code_target, llvm.Effort(compiled.origin.effort)) for text in texts]
     objects += [llvm.shared_object(text, code_target, effort) for effort, text in library.items()]
-    objects.append(llvm.shared_object(driver, code_target, llvm.Effort.LIGHT))
+    objects.append(llvm.shared_object(driver, code_target, llvm.Effort.DIRECT))
     functions = sorted({int(found) for text in texts for found in _BLAS_ENTRY.findall(text)})
     # another processor runs no library of this one
     is_own = code_target.processor == llvm.processor()

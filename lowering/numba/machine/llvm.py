@@ -39,10 +39,11 @@ class Effort(IntEnum):
 
     QUICK = 0
     """A tenth of the time to compile, no pass but the code generator: for tests that compare values."""
-    LIGHT = 1
-    """Variables without memory, and the quick code generator, in a fifth of the time: for the driver."""
     DIRECT = 2
-    """Variables without memory, and the full code generator, in half of the time: for loops of vectors, unrolled."""
+    """
+    Variables without memory, and the full code generator, in half of the time: for loops of vectors, unrolled, and for
+    the driver.
+    """
     FULL = 3
     """`LEVEL` with the loop and SLP vectorisers: what users run."""
 
@@ -167,9 +168,7 @@ def _emitted(text: str, effort: Effort, emit: Callable[[Any, Any], T]) -> T:
     """What `emit` makes of a module and a target machine, after verification and optimisation."""
     processor = target()
     _check_dots(text, processor)
-    # LIGHT is for functions that run once a call: what the better code generator takes is more than it gives
-    level = Effort.QUICK if effort is Effort.LIGHT else effort
-    with _machines.one(processor, level) as machine:
+    with _machines.one(processor, effort) as machine:
         return _emitted_by(machine, text, effort, emit)
 
 
@@ -202,14 +201,13 @@ def optimize(module: Any, machine: Any, effort: Effort = Effort.FULL, lines: boo
     if effort is Effort.QUICK:
         return
     builder = llvm.create_pass_builder(machine, _tuning(effort, lines))
-    if effort in (Effort.LIGHT, Effort.DIRECT):
+    if effort is Effort.DIRECT:
         passes = llvm.create_new_module_pass_manager()
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
-        if effort is Effort.DIRECT:
-            # without these, the loop over terms takes 6 % longer
-            passes.add_instruction_combine_pass()
-            passes.add_loop_strength_reduce_pass()
+        # without these, the loop over terms takes 6 % longer
+        passes.add_instruction_combine_pass()
+        passes.add_loop_strength_reduce_pass()
     else:
         passes = builder.getModulePassManager()
     _run_passes(passes, module, builder)
@@ -350,9 +348,8 @@ def shared_object(text: str, wanted: CodeTarget, effort: Effort = Effort.FULL) -
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
     name, features = wanted.cpu
-    level = Effort.QUICK if effort is Effort.LIGHT else effort
     machine = llvm.Target.from_triple(wanted.triple).create_target_machine(
-        cpu=name, features=features, opt=level, reloc="pic", codemodel="small"
+        cpu=name, features=features, opt=effort, reloc="pic", codemodel="small"
     )
     return _emitted_by(machine, text, effort, _emit, wanted.triple)
 

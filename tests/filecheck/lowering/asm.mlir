@@ -6,7 +6,6 @@
 // CHECK: # k0_matmul_add_relu: memref<512xf32>, memref<256x64xf32>, memref<64x512xf32>, memref<256x512xf32>
 // CHECK-NEXT: # for {{.+}}
 // CHECK: k0_matmul_add_relu:
-// CHECK: k0_matmul_add_relu.body:
 func.func @epilogue(%x: tensor<256x64xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<64x512xf32> {mir.name = "w", mir.kind = "param"}, %b: tensor<512xf32> {mir.name = "b", mir.kind = "param"}) -> tensor<256x512xf32> {
   %0 = mir.matmul %x, %w : (tensor<256x64xf32>, tensor<64x512xf32>) -> tensor<256x512xf32>
   %1 = mir.add %0, %b : (tensor<256x512xf32>, tensor<512xf32>) -> tensor<256x512xf32>

@@ -2,7 +2,7 @@
 // RUN: xdsl-opt %s -p lir-check-bounds -t numba | filecheck %s --check-prefix=PYTHON
 
 // Two neighbours in memory are one load. A loop of lanes has the instruction on vectors; others have its first lane.
-// CHECK-LABEL: define internal void @dot.body(
+// CHECK-LABEL: define void @dot(
 // CHECK: [[A:%.*]] = load i32, ptr %{{.*}}, align 2
 // CHECK: shufflevector <16 x i16> %{{.*}}, <16 x i16> %{{.*}}, <32 x i32> <i32 0, i32 16, i32 1, i32 17,
 // CHECK: call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %{{.*}}, <32 x bfloat> %{{.*}}, <32 x bfloat> %{{.*}})

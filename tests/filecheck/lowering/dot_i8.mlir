@@ -2,7 +2,7 @@
 // RUN: xdsl-opt %s -p lir-check-bounds -t numba | filecheck %s --check-prefix=PYTHON
 
 // Four neighbours in memory are one load, four lines of vectors are interleaved; the instruction has unsigned bytes first.
-// CHECK-LABEL: define internal void @dot.body(
+// CHECK-LABEL: define void @dot(
 // CHECK: [[A:%.*]] = load i32, ptr %{{.*}}, align 1
 // CHECK: shufflevector <16 x i8> %{{.*}}, <16 x i8> %{{.*}}, <32 x i32> <i32 0, i32 16, i32 1, i32 17,
 // CHECK: shufflevector <32 x i8> %{{.*}}, <32 x i8> %{{.*}}, <64 x i32> <i32 0, i32 32, i32 1, i32 33,

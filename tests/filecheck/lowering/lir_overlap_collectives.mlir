@@ -6,9 +6,9 @@
 // A sum starts when its operand is complete. What needs no sum comes in front of what does. The slot of an operand is
 // in use until the wait.
 
-// LLVM-LABEL: define internal void @sum_in_place_start.body
+// LLVM-LABEL: define void @sum_in_place_start(
 // LLVM: call i64 %{{.*}}(ptr %{{.*}}, ptr %a0, ptr %a0, ptr %a1, i64 6, i64 0, i64 0, i64 0, ptr %status)
-// LLVM-LABEL: define internal void @poll_collectives.body
+// LLVM-LABEL: define void @poll_collectives(
 // LLVM: call i64 %{{.*}}(ptr %{{.*}}, ptr %a0, ptr %status)
 
 // CHECK-LABEL: lir.program @f {

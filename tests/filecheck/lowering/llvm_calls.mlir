@@ -3,7 +3,7 @@
 // A function that a loop has many times is a call: of a scalar in the text, of the version for 64 lanes once LLVM has
 // made vectors of the loop.
 
-// CHECK-LABEL: define internal void @k0_exp.body(
+// CHECK-LABEL: define void @k0_exp(
 // CHECK-COUNT-4: call float @called_exp_f32(float %{{.+}}) "vector-function-abi-variant"="_ZGV_LLVM_N64v_called_exp_f32(called_exp_f32_x64)"
 // CHECK: br i1 {{.*}}, !llvm.loop [[HINT:![0-9]+]]
 // CHECK: define internal float @called_exp_f32(float %x0)

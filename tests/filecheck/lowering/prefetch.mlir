@@ -2,7 +2,7 @@
 // RUN: xdsl-opt %s -p lir-check-bounds --split-input-file --verify-diagnostics -t numba | filecheck %s --check-prefix=PYTHON
 
 // A hint on memory is an intrinsic. Python has no words for it.
-// CHECK-LABEL: define internal void @ahead.body(
+// CHECK-LABEL: define void @ahead(
 // CHECK: [[P:%.*]] = getelementptr inbounds nuw [16 x float], ptr %a0, i64 %{{.*}}, i64 %{{.*}}
 // CHECK-NEXT: call void @llvm.prefetch.p0(ptr [[P]], i32 0, i32 2, i32 1)
 // PYTHON-LABEL: def ahead(

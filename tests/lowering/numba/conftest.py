@@ -12,20 +12,10 @@ from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 def kernel(name: str, arguments: int, setup: str, body: str) -> str:
     """A kernel that runs `body` for every `%i` in [lo, hi), with its memrefs as `%a0`, `%a1`, ..."""
-    pointers = "\n".join(
-        f"""
-  %s{n}.at = getelementptr i64, ptr %args, i64 {2 * n}
-  %s{n} = load i64, ptr %s{n}.at
-  %t{n}.at = getelementptr i64, ptr %args, i64 {2 * n + 1}
-  %t{n} = load i64, ptr %t{n}.at
-  %p{n}.at = getelementptr ptr, ptr %bases, i64 %s{n}
-  %p{n} = load ptr, ptr %p{n}.at
-  %a{n} = getelementptr i8, ptr %p{n}, i64 %t{n}"""
-        for n in range(arguments)
-    )
+    buffers = "".join(f"ptr %a{n}, " for n in range(arguments))
     return f"""
-define void @{name}(ptr %bases, ptr %args, i64 %lo, i64 %hi) {{
-entry:{pointers}
+define void @{name}(ptr %bases, {buffers}i64 %lo, i64 %hi) {{
+entry:
 {setup}
   br label %head
 head:
@@ -91,7 +81,7 @@ TOTAL = PARTIAL.replace("@partial", "@total").replace("sdiv i64 %lo, 16", "and i
 
 # rows [lo, hi) of c(., 8) = a(., 8) @ b(8, 8): sgemm on the transposes
 GEMM = """
-define void @gemm(ptr %bases, ptr %args, i64 %lo, i64 %hi) {
+define void @gemm(ptr %bases, ptr %a, ptr %b, ptr %c, i64 %lo, i64 %hi) {
   %n = alloca i32
   %rows = alloca i32
   %one = alloca float
@@ -106,12 +96,6 @@ define void @gemm(ptr %bases, ptr %args, i64 %lo, i64 %hi) {
   store i8 78, ptr %trans
   %table = load ptr, ptr %bases
   %sgemm = load ptr, ptr %table
-  %a.at = getelementptr ptr, ptr %bases, i64 3
-  %b.at = getelementptr ptr, ptr %bases, i64 4
-  %c.at = getelementptr ptr, ptr %bases, i64 5
-  %a = load ptr, ptr %a.at
-  %b = load ptr, ptr %b.at
-  %c = load ptr, ptr %c.at
   %first = mul i64 %lo, 8
   %a.row = getelementptr float, ptr %a, i64 %first
   %c.row = getelementptr float, ptr %c, i64 %first

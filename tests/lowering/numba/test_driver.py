@@ -203,7 +203,7 @@ def test_a_forked_child_has_its_own_workers(build, make):
 
 def test_blas_runs_in_the_table_and_gets_its_threads_back(build, make):
     size = 64
-    launches = [ScheduledLaunch("gemm", size, 4, ())]
+    launches = [ScheduledLaunch("gemm", size, 4, tuple((FIRST_BUFFER + n, 0) for n in range(3)))]
     specs = [make.spec("a", size, 8), make.spec("b", 8, 8)]
     graph = build(make.program(specs, [make.spec("c", size, 8)], launches, needs_blas=True), 2)
     rng = np.random.default_rng(0)
