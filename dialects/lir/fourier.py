@@ -145,7 +145,8 @@ class FftOp(IRDLOperation):
 
     `result[k] = s sum_j source[j] e^(-2 pi i jk/length)` for each frame. The factor `s` is 1, or with `scaled` the
     first number of `table`. The exponent of `inverse` and `to_real` has `+`. `from_real` gives the bins up to the
-    middle, which `to_real` takes. An even number of real points is transformed as half as many complex ones.
+    middle, which `to_real` takes; with `full` all of them, and `to_real` takes those of any signal, whose real part it
+    gives. An even number of real points is transformed as half as many complex ones.
 
     Source and result are flat. A complex number is its real and imaginary part in turn; with `planar`, all real parts
     are in front of all imaginary ones. `table` has the factors of the stages, and `turns` those of the bins of an even
@@ -154,7 +155,7 @@ class FftOp(IRDLOperation):
 
     Points with a factor besides `RADICES` are `convolved`, by Bluestein's algorithm, with transforms of that many
     points, of which the workspace has as many. `chirp`, `[points + convolved, 2]`, has `e^(-pi i j^2 / points)` for
-    each point `j`, and behind these the spectrum that the transform is multiplied by.
+    each point `j`, and behind these the spectrum that the transform is multiplied by. The bins of a `full` transform have to fit in, too.
     """
 
     name = "lir.fft"
@@ -162,6 +163,7 @@ class FftOp(IRDLOperation):
     direction = prop_def(FourierAttr)
     length = prop_def(I64)
     frames = prop_def(I64)
+    full = opt_prop_def(UnitAttr)
     planar = opt_prop_def(UnitAttr)
     scaled = opt_prop_def(UnitAttr)
     convolved = opt_prop_def(I64)
@@ -180,7 +182,7 @@ class FftOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = (
-        "$direction $length `by` $frames (`planar` $planar^)? (`scaled` $scaled^)? (`convolved` $convolved^)? "
+        "$direction $length `by` $frames (`full` $full^)? (`planar` $planar^)? (`scaled` $scaled^)? (`convolved` $convolved^)? "
         "$source `to` $result `with` $table (`turns` $turns^)? (`chirp` $chirp^)? "
         "`in` $here_re `,` $here_im `,` $there_re `,` $there_im `piece` $piece `block` $block attr-dict "
         "`:` type($source) `to` type($result) `with` type($table) (`turns` type($turns)^)? "
@@ -199,6 +201,7 @@ class FftOp(IRDLOperation):
         planar: bool = False,
         scaled: bool = False,
         convolved: int | None = None,
+        full: bool = False,
     ):
         """`at` is the piece and the block."""
         super().__init__(
@@ -207,6 +210,7 @@ class FftOp(IRDLOperation):
                 "direction": FourierAttr(direction),
                 "length": i64_attr(length),
                 "frames": i64_attr(frames),
+                "full": UnitAttr() if full else None,
                 "planar": UnitAttr() if planar else None,
                 "scaled": UnitAttr() if scaled else None,
                 "convolved": None if convolved is None else i64_attr(convolved),
@@ -240,6 +244,11 @@ class FftOp(IRDLOperation):
         return self.points if self.convolved is None else self.convolved.value.data
 
     @property
+    def rows(self) -> int:
+        """The points of the workspace."""
+        return rows_of(self.inner, None if self.full is None else self.length.value.data)
+
+    @property
     def stages(self) -> list[Stage]:
         """The stages of the transform."""
         return stages_of(self.inner)
@@ -253,7 +262,7 @@ class FftOp(IRDLOperation):
     def sides(self) -> tuple[Side, Side]:
         """How the source and the result of a frame lie."""
         length = self.length.value.data
-        bins = Side(Layout.INTERLEAVED, length // 2 + 1)
+        bins = Side(Layout.INTERLEAVED, length // 2 + 1 if self.full is None else length)
         numbers = Side(Layout.INTERLEAVED, length // 2) if self.is_halved else Side(Layout.REAL, length)
         match self.direction.data:
             case Fourier.FROM_REAL:
@@ -299,6 +308,8 @@ class FftOp(IRDLOperation):
         real = self.direction.data in (Fourier.FROM_REAL, Fourier.TO_REAL)
         if real and self.planar is not None:
             raise VerifyException("planar is for transforms of complex numbers")
+        if not real and self.full is not None:
+            raise VerifyException("full is for transforms of real numbers")
         if (self.turns is None) == self.is_halved:
             raise VerifyException("expected turns for an even number of real points, and for no others")
         element = _type(self.source).element_type
@@ -315,7 +326,7 @@ class FftOp(IRDLOperation):
         shapes += [] if self.turns is None else [(self.turns, (self.points + 1, 2))]
         shapes += [] if self.chirp is None else [(self.chirp, (self.points + self.inner, 2))]
         pieces, *_ = _type(self.here_re).get_shape() or (0,)
-        shapes += [(value, (pieces, self.inner + 1, self.width)) for value in self.workspace]
+        shapes += [(value, (pieces, self.rows, self.width)) for value in self.workspace]
         for value, shape in shapes:
             type_ = _type(value)
             if type_.element_type != element or type_.get_shape() != shape or not is_contiguous(type_):
@@ -323,6 +334,11 @@ class FftOp(IRDLOperation):
                 raise VerifyException(f"expected a contiguous memref<{expected}>, got {type_}")
         if len({*self.workspace, self.source, self.result}) != 6:
             raise VerifyException("expected a source, a result and a workspace of different buffers")
+
+
+def rows_of(inner: int, bins: int | None = None) -> int:
+    """The points of a workspace: those that stages transform, or all bins, and one more."""
+    return max(inner, bins or 0) + 1
 
 
 def is_halved(direction: Fourier, length: int) -> bool:

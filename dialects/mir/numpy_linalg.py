@@ -16,6 +16,7 @@ from xdsl_rlx.dialects.mir.numpy_elements import contracted, ufunc
 from xdsl_rlx.dialects.mir.numpy_reductions import in_a_row, largest, smallest, sum_of
 from xdsl_rlx.dialects.mir.numpy_rows import FUNCTIONS, as_floats, as_value, check_rank, of_one_type, row
 from xdsl_rlx.dialects.mir.promotion import Kind
+from xdsl_rlx.dialects.mir.spectral import RfftOp
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, broadcast_shapes, dims, element_of, integers, normalize_axis
 
@@ -400,8 +401,14 @@ def _points(x: Value, n: int | None) -> Value:
 
 def _fft(inverse: bool) -> Callable[[Value, int | None, str], Value]:
     def along(x: Value, n: int | None, norm: str) -> Value:
-        x = _points(_complex(x), n)
-        return _scaled(x.b.fft(x, inverse), _factor(x.shape[-1], norm, inverse))
+        if element_of(x.ssa) in COMPLEXES:
+            x = _points(x, n)
+            found = x.b.fft(x, inverse)
+        else:
+            x = _points(x.astype("f32") if x.dtype == "f16" else x, n)
+            bins = x.b.op(RfftOp, x.ssa, True)
+            found = x.b.conjugate(bins) if inverse else bins
+        return _scaled(found, _factor(x.shape[-1], norm, inverse))
 
     return along
 
@@ -442,20 +449,6 @@ for _name, _along in {
     _transform(_name, _along)
 
 
-_HALF = {"fft": "rfft", "ifft": "ihfft"}
-"""Transforms of real numbers that give the first half of what those of complex numbers give."""
-
-
-def _mirrored(half: Value, points: int, along: Sequence[int]) -> Value:
-    """All bins of a real signal, from the first half along the last axis: others are conjugates at negated places."""
-    *others, last = along
-    b, count = half.b, (points + 1) // 2 - 1
-    if not count:
-        return half
-    tail = b.flip(b.narrow(half, last, 1, count), tuple(along))
-    return b.concat([half, b.conjugate(b.roll(tail, [1] * len(others), others))], last)
-
-
 def _of_axes(name: str, last: str, others: str, axes: Sequence[int] | None, first: bool) -> None:
     """A row for a transform along several axes: the last by one function, the others by another, in front or behind."""
 
@@ -467,12 +460,10 @@ def _of_axes(name: str, last: str, others: str, axes: Sequence[int] | None, firs
         along = along[-len(s) :] if s is not None and axes is None else along
         sizes = [None] * len(along) if s is None else list(s)
         steps = [(others, n, axis) for n, axis in zip(sizes[:-1], along[:-1], strict=True)]
-        half = _HALF.get(last) if steps and element_of(x.ssa) not in COMPLEXES else None
-        end = (half or last, sizes[-1], along[-1])
-        points = x.shape[along[-1]] if sizes[-1] is None else sizes[-1]
+        end = (last, sizes[-1], along[-1])
         for step, n, axis in [end, *reversed(steps)] if first else [*steps, end]:
             x = FUNCTIONS[f"fft.{step}"](x, n, axis, norm)
-        return x if half is None else _mirrored(x, points, [normalize_axis(axis, x.rank) for axis in along])
+        return x
 
     found.__doc__ = "The discrete Fourier transform along several axes."
 

@@ -95,23 +95,31 @@ class FftOp(MirOp, name="mir.fft"):
         return (self.operand.type,)
 
 
+def bins_of(points: int, full: bool) -> int:
+    """The bins of so many real points: all, or those up to the middle."""
+    return points if full else points // 2 + 1
+
+
 class RfftOp(MirOp, name="mir.rfft"):
     """
     `result[k] = sum_j operand[j] e^(-2 pi i jk/n)` of a real operand along the last axis, for `k` up to `n/2`.
 
-    The result is complex, with `n/2 + 1` elements (rounded down) along the axis. The others are their conjugates.
+    The result is complex, with `n/2 + 1` elements (rounded down) along the axis. The others are their conjugates: with
+    `full`, the result has them too, `n` elements in all.
     """
 
     traits = traits_def(HasKernel())
 
     operand: Tensor = tensor(alias="x")
+    full: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
 
     def infer_types(self) -> tuple[Attribute]:
         shape = shape_of(self.operand)
         if not shape or not shape[-1]:
             raise VerifyException(f"expected at least one point along the last axis, got {dims(shape)}")
-        return (TensorType(complex_type(element_of(self.operand)), (*shape[:-1], shape[-1] // 2 + 1)),)
+        bins = bins_of(shape[-1], self.full is not None)
+        return (TensorType(complex_type(element_of(self.operand)), (*shape[:-1], bins)),)
 
 
 class IrfftOp(MirOp, name="mir.irfft"):
@@ -119,20 +127,23 @@ class IrfftOp(MirOp, name="mir.irfft"):
     `result[j] = sum_k z[k] e^(2 pi i jk/n)` along the last axis, real, for the `n = points` bins of a real signal.
 
     The operand has the first `n/2 + 1` (rounded down), the others are their conjugates. The imaginary parts of the
-    first bin and of that in the middle of an even `n` are not read. `n` times the inverse of `mir.rfft`.
+    first bin and of that in the middle of an even `n` are not read. `n` times the inverse of `mir.rfft`. With `full`,
+    the operand has all `n` bins, of any signal: the result is the real part of its transform.
     """
 
     traits = traits_def(HasKernel())
 
     operand: Tensor = tensor(alias="z")
     points: Integer = integer()
+    full: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
 
     def infer_types(self) -> tuple[Attribute]:
         points = self.points.value.data
         shape = shape_of(self.operand)
-        if points < 1 or not shape or shape[-1] != points // 2 + 1:
-            raise VerifyException(f"expected {max(points, 0) // 2 + 1} bins for {points} points, got {dims(shape)}")
+        bins = bins_of(max(points, 0), self.full is not None)
+        if points < 1 or not shape or shape[-1] != bins:
+            raise VerifyException(f"expected {bins} bins for {points} points, got {dims(shape)}")
         return (TensorType(part_type(element_of(self.operand)), (*shape[:-1], points)),)
 
 
@@ -222,7 +233,7 @@ class SpectralBuilder(BuilderCore):
     def fft_real(self, x: Operand, n: int | None = None) -> tuple[Value, Value]:
         """Return real and imaginary parts of all `n` bins of a real signal: `rfft` with the mirrored bins."""
         value = self.value(self.operand(x)) if n is None else self._resized(x, n)
-        bins = self.fft(self._this.cast(value, complex_type(element_of(value.ssa))))
+        bins = self.op(RfftOp, value.ssa, True)
         return self._this.real(bins), self._this.imag(bins)
 
     def _along(self, x: Operand, axes: Sequence[int] | None, inverse: bool) -> Value:

@@ -292,7 +292,7 @@ def _mul(op: elementwise.MulOp, w: Writer) -> Sequence[SSAValue]:
         transform, factor = x.owner, splat(other)
         if factor is None or shape_of(x) != shape_of(op.result):
             continue
-        if isinstance(transform, spectral.IrfftOp):
+        if isinstance(transform, spectral.IrfftOp) and transform.full is None:
             n = transform.points.value.data
             if factor == _rounded(1 / n, element_of(other)):
                 return [_fft(w, w[transform.operand], "IRFFT", n, op.result.type)]
@@ -310,12 +310,19 @@ def _rounded(x: float, element: Any) -> float:
 @row(spectral.RfftOp)
 def _rfft(op: spectral.RfftOp, w: Writer) -> Sequence[SSAValue]:
     x = w[op.operand]
-    return [_fft(w, x, "RFFT", shape_of(x)[-1], op.result.type)]
+    points = shape_of(x)[-1]
+    if op.full is None:
+        return [_fft(w, x, "RFFT", points, op.result.type)]
+    return [_fft(w, w.op("complex", [x, w.like(0.0, x)], op.result.type), "FFT", points, op.result.type)]
 
 
 @row(spectral.IrfftOp)
 def _irfft(op: spectral.IrfftOp, w: Writer) -> Sequence[SSAValue]:
     """StableHLO divides by n."""
     n = op.points.value.data
-    found = _fft(w, w[op.operand], "IRFFT", n, op.result.type)
+    if op.full is None:
+        found = _fft(w, w[op.operand], "IRFFT", n, op.result.type)
+    else:
+        bins = w[op.operand]
+        found = w.op("real", [_fft(w, bins, "IFFT", n, bins.type)], op.result.type)
     return [w.op("multiply", [found, w.like(float(n), found)], found.type)]

@@ -216,6 +216,22 @@ def mirror(it: Iteration, plan: Array, re: Array, im: Array, width: int) -> None
         re[k + 1, v], im[k + 1, v] = re[n - 1 - k, v], -im[n - 1 - k, v]
 
 
+def conjugates(it: Iteration, plan: Array, re: Array, im: Array, width: int) -> None:
+    """A bin behind the middle, of all those of the result, from that on the other side."""
+    n, k = cast(plan[RESULT_POINTS], INDEX), it.index
+    for v in across(width):
+        re[n - 1 - k, v], im[n - 1 - k, v] = re[k + 1, v], -im[k + 1, v]
+
+
+def real_part(it: Iteration, plan: Array, re: Array, im: Array, width: int) -> None:
+    """A bin of the real part of a signal: half of the bin, and of the conjugate on the other side of the middle."""
+    n, k = cast(plan[SOURCE_POINTS], INDEX), it.index
+    for v in across(width):
+        z, other = Complex(re[k + 1, v], im[k + 1, v]), Complex(re[n - 1 - k, v], im[n - 1 - k, v]).conjugate()
+        value = (z + other).scaled(0.5)
+        re[k + 1, v], im[k + 1, v] = value.re, value.im
+
+
 def times(it: Iteration, plan: Array, chirp: Array, re: Array, im: Array, width: int) -> None:
     """Multiply a point by its number of the table."""
     k = it.index

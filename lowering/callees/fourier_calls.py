@@ -13,6 +13,7 @@ from xdsl_rlx.lowering.callees.fourier import (
     StageLoop,
     append_first,
     append_first_convolved,
+    conjugates,
     convolved,
     doubled_halves,
     halves,
@@ -21,6 +22,7 @@ from xdsl_rlx.lowering.callees.fourier import (
     prepend_last,
     read,
     real_ends,
+    real_part,
     times,
     write,
 )
@@ -39,7 +41,7 @@ class Frames:
     def spare_of(self, v: int, op: FftOp) -> tuple[SSAValue, int]:
         """Where in the workspace the frame of a lane is written if it is none: a part, and the first number."""
         assert self.spare is not None
-        return self.spare[v % 2], v // 2 * 2 * (op.points + 1)
+        return self.spare[v % 2], v // 2 * 2 * op.rows
 
 
 @dataclass(frozen=True)
@@ -146,13 +148,18 @@ def fourier_calls(op: FftOp) -> list[LibraryCall]:
                 calls.step(Step(append_first, width), 1)
                 calls.step(Step(halves, width), n + 1)
                 calls.swap()
+                if op.full is not None:
+                    calls.step(Step(conjugates, width), n - 1)
         case Fourier.TO_REAL:
             calls.read(source, source.layout is Layout.INTERLEAVED and not op.is_halved)
-            calls.step(Step(real_ends, width), 1)
+            if op.full is not None and op.is_halved:
+                calls.step(Step(real_part, width), n - 1)
+            if op.full is None or op.is_halved:
+                calls.step(Step(real_ends, width), 1)
             if op.is_halved:
                 calls.step(Step(doubled_halves, width), n)
                 calls.swap()
-            else:
+            elif op.full is None:
                 calls.step(Step(mirror, width), n // 2)
             calls.step(Step(prepend_last, width), 1)
             calls.transform()

@@ -20,6 +20,7 @@ from xdsl_rlx.lowering.callees.fourier import (
     StageLoop,
     append_first,
     append_first_convolved,
+    conjugates,
     convolved,
     doubled_halves,
     halves,
@@ -28,6 +29,7 @@ from xdsl_rlx.lowering.callees.fourier import (
     prepend_last,
     read,
     real_ends,
+    real_part,
     stage,
     times,
     write,
@@ -77,7 +79,8 @@ _TABLES: dict[Callable[..., None], tuple[str, ...]] = {
     convolved: ("chirp",),
 }
 _FROM_HERE_TO_THERE = (halves, doubled_halves, convolved)
-_PLAIN = (append_first, append_first_convolved, prepend_last, real_ends, mirror, pad, times, *_FROM_HERE_TO_THERE)
+_IN_PLACE = (append_first, append_first_convolved, prepend_last, real_ends, mirror, conjugates, real_part, pad, times)
+_PLAIN = (*_IN_PLACE, *_FROM_HERE_TO_THERE)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects import constants, lir
-from xdsl_rlx.dialects.lir.fourier import FRAMES, Fourier, Stage, Tables, is_halved, is_smooth, stages_of
+from xdsl_rlx.dialects.lir.fourier import FRAMES, Fourier, Stage, Tables, is_halved, is_smooth, rows_of, stages_of
 from xdsl_rlx.dialects.mir.complex import part_type
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
@@ -47,7 +47,8 @@ def real_fft_nest(op: RfftOp | IrfftOp, work: Work) -> None:
     """An iteration transforms a block of frames; those of even length as half as many complex numbers."""
     to_real, ends = isinstance(op, IrfftOp), (work.read(op.operand), work.write(op.result))
     *batch, length = ends[to_real].shape
-    _launch(work, Fourier.TO_REAL if to_real else Fourier.FROM_REAL, ends, length, prod(batch))
+    direction = Fourier.TO_REAL if to_real else Fourier.FROM_REAL
+    _launch(work, direction, ends, length, prod(batch), full=op.full is not None)
 
 
 def _launch(
@@ -58,6 +59,7 @@ def _launch(
     frames: int,
     factor: float = 1.0,
     planar: bool = False,
+    full: bool = False,
 ) -> None:
     """The launch: a block of frames an iteration."""
     import numpy as np
@@ -78,8 +80,9 @@ def _launch(
     tables = [None if x is None else work.constant(constants.from_array(_parts(x), element)) for x in numbers]
     read = [source, *(x for x in tables if x is not None)]
     pieces = work.pieces(blocks, cost)
+    rows = rows_of(inner or points, length if full else None)
     names = ("here_re", "here_im", "there_re", "there_im")
-    written = [*(work.scratch((pieces, (inner or points) + 1, width), element, name) for name in names), result]
+    written = [*(work.scratch((pieces, rows, width), element, name) for name in names), result]
 
     def call(inside: Nest, block: SSAValue, piece: SSAValue, buffers: Sequence[SSAValue]) -> None:
         source, *rest = buffers[: len(read)]
@@ -87,7 +90,7 @@ def _launch(
         given = iter(rest)
         found = Tables._make(None if x is None else next(given) for x in tables)
         at, scaled = (piece, block), factor != 1.0
-        op = lir.FftOp(direction, length, frames, (source, result), found, workspace, at, planar, scaled, inner)
+        op = lir.FftOp(direction, length, frames, (source, result), found, workspace, at, planar, scaled, inner, full)
         inside.builder.insert(op)
 
     work.launch(blocks, cost, read, written, call)

@@ -60,8 +60,10 @@ leading(RfftOp)
 
 @VJP.rule(RfftOp)
 def rfft_vjp(op: RfftOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    """`sum_k Re(g[k] e^(2 pi i jk/n))`: the inverse transform, which counts bins with a conjugate twice."""
+    """`sum_k Re(g[k] e^(2 pi i jk/n))`: the inverse transform, which counts bins with a conjugate twice, or of all."""
     n = shape_of(op.operand)[-1]
+    if op.full is not None:
+        return [b.op(IrfftOp, g.ssa, n, True)]
     return [b.op(IrfftOp, _weighted(b, g, n, 0.5).ssa, n)]
 
 
@@ -76,7 +78,13 @@ def _weighted(b: MirBuilder, z: Value, n: int, factor: float) -> Value:
     return b.complex(re * by, im * by)
 
 
-linear(IrfftOp, lambda op, b, g: [_weighted(b, b.rfft(g), op.points.value.data, 2.0)])
+def _irfft_transpose(op: IrfftOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
+    if op.full is not None:
+        return [b.op(RfftOp, g.ssa, True)]
+    return [_weighted(b, b.rfft(g), op.points.value.data, 2.0)]
+
+
+linear(IrfftOp, _irfft_transpose)
 leading(IrfftOp)
 
 
@@ -84,8 +92,10 @@ leading(IrfftOp)
 def irfft_decompose(op: IrfftOp, b: MirBuilder) -> Sequence[Value]:
     """The real parts of the transform of bins that have a conjugate taken twice, and zeros for those."""
     n = op.points.value.data
-    weights = _weights(n, 2.0)
     re, im = b.real(op.operand), b.imag(op.operand)
+    if op.full is not None:
+        return [b.reshape(b.narrow(transform(b, _stacked(b, re, im), 1), -2, 0, 1), shape_of(op.result))]
+    weights = _weights(n, 2.0)
     by, rest = b.constant(weights, re.dtype), n - len(weights)
     zeros = [b.full((*re.shape[:-1], rest), 0, re.dtype)] if rest else []
     whole = _stacked(b, b.concat([re * by, *zeros], -1), b.concat([im * by, *zeros], -1))
@@ -94,7 +104,7 @@ def irfft_decompose(op: IrfftOp, b: MirBuilder) -> Sequence[Value]:
 
 @JVP.rule(RfftOp)
 def rfft_jvp(op: RfftOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
-    return [b.rfft(t)]
+    return [b.op(RfftOp, t.ssa, op.full is not None)]
 
 
 @decompose(RfftOp)

@@ -65,6 +65,9 @@ def _rffts() -> list[Sample]:
         build: Build = lambda m, x: m.rfft(x)  # noqa: E731
         name = f"rfft-{'x'.join(map(str, (*batch, n)))}"
         rows.append(Sample(name, spectral.RfftOp, build, (Operand((*batch, n)),), differentiable=(0,), tol=16))
+        build = lambda m, x: m.op(spectral.RfftOp, m.operand(x), True)  # noqa: E731
+        name = f"{name}-full"
+        rows.append(Sample(name, spectral.RfftOp, build, (Operand((*batch, n)),), differentiable=(0,), tol=16))
     return rows
 
 
@@ -75,6 +78,9 @@ def _irffts() -> list[Sample]:
         name = f"irfft-{'x'.join(map(str, (*batch, n)))}"
         operands = (Operand((*batch, n // 2 + 1), complex_normal(), "complex"),)
         rows.append(Sample(name, spectral.IrfftOp, build, operands, differentiable=(0,), tol=16))
+        build = lambda m, z, n=n: m.op(spectral.IrfftOp, m.operand(z), n, True)  # noqa: E731
+        operands = (Operand((*batch, n), complex_normal(), "complex"),)
+        rows.append(Sample(f"{name}-full", spectral.IrfftOp, build, operands, differentiable=(0,), tol=16))
     return rows
 
 
@@ -156,6 +162,10 @@ def _oracle_fft(op: spectral.FftOp, x: Array) -> Array:
     return _fft(np, op, widen(x)) if x.size else widen(x)
 
 
+def _irfft(z: Array, n: int, full: bool) -> Array:
+    return (np.fft.ifft(z).real if full else np.fft.irfft(z, n)) * n
+
+
 def _jax_irfft(z: Any, n: int) -> Any:
     """By the matrix: JAX does not differentiate its own in bins whose imaginary part is not read."""
     angle = 2 * np.pi * np.outer(np.arange(n // 2 + 1), np.arange(n)) / n
@@ -196,15 +206,17 @@ def _log_mel_backward(op: spectral.LogMelBackwardOp, spectrum: Array, filters: A
 SAMPLES = (*_ffts(), *_rffts(), *_irffts(), *_composed(), *_mels())
 ORACLE = {
     spectral.FftOp: _oracle_fft,
-    spectral.RfftOp: lambda op, x: np.fft.rfft(widen(x)),
-    spectral.IrfftOp: lambda op, z: np.fft.irfft(widen(z), op.points.value.data) * op.points.value.data,
+    spectral.RfftOp: lambda op, x: (np.fft.rfft if op.full is None else np.fft.fft)(widen(x)),
+    spectral.IrfftOp: lambda op, z: _irfft(widen(z), op.points.value.data, op.full is not None),
     spectral.LogMelOp: lambda op, spectrum, filters: _log_mel(np, op, widen(spectrum), widen(filters)),
     spectral.LogMelBackwardOp: _log_mel_backward,
 }
 JAX = {
     spectral.FftOp: lambda op, x: _fft(jnp, op, x),
-    spectral.RfftOp: lambda op, x: jnp.fft.rfft(x),
-    spectral.IrfftOp: lambda op, z: _jax_irfft(z, op.points.value.data),
+    spectral.RfftOp: lambda op, x: (jnp.fft.rfft if op.full is None else jnp.fft.fft)(x),
+    spectral.IrfftOp: lambda op, z: (
+        _jax_irfft(z, op.points.value.data) if op.full is None else jnp.fft.ifft(z).real * op.points.value.data
+    ),
     spectral.LogMelOp: lambda op, spectrum, filters: _log_mel(jnp, op, spectrum, filters),
     spectral.LogMelBackwardOp: _jax_log_mel_backward,
 }
