@@ -8,14 +8,20 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.complex import ComplexOp, ImagOp, RealOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.shape import TransposeOp
+from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
+from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.driver import RewritingPass, sweep, verify_dominance
 from xdsl_rlx.transforms.rules.parts import PARTS, Parts
+
+TAKES_TRANSPOSED = (FftOp, IrfftOp)
+"""Ops whose kernels read columns of complex tensors as well as rows."""
 
 
 class MirLowerComplexPass(RewritingPass):
@@ -42,6 +48,8 @@ class MirLowerComplexPass(RewritingPass):
         for op in reversed(pattern.done):
             op.detach()
             op.erase()
+        # the parts of what is read as a whole
+        remove_dead(module.body, PatternRewriterListener())
         return changed
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -92,7 +100,9 @@ class ComputeOnParts(RewritePattern):
     def _make_whole(self, op: Operation, rewriter: PatternRewriter) -> None:
         """The operands of an op that takes complex tensors as they lie in memory are put together for it."""
         for number, operand in enumerate(op.operands):
-            if (parts := self.parts.get(operand)) is not None and not self._is_whole(operand):
+            if isinstance(op, TAKES_TRANSPOSED) and self._is_transposed_whole(operand):
+                self.done = [one for one in self.done if one is not operand.owner]
+            elif (parts := self.parts.get(operand)) is not None and not self._is_whole(operand):
                 whole = rewriter.insert(ComplexOp(parts.re.ssa, parts.im.ssa)).result
                 whole.name_hint = operand.name_hint
                 op.operands[number] = whole
@@ -100,6 +110,10 @@ class ComputeOnParts(RewritePattern):
     def _is_whole(self, value: SSAValue) -> bool:
         """Whether a value with parts is there as a whole: an argument, or the result of an op without a row."""
         return not isinstance(value.owner, Operation) or PARTS.get(type(value.owner)) is None
+
+    def _is_transposed_whole(self, value: SSAValue) -> bool:
+        """Whether a value is a view of one that is there as a whole."""
+        return isinstance(value.owner, TransposeOp) and self._is_whole(value.owner.operand)
 
     def _operand(self, value: SSAValue, rewriter: PatternRewriter) -> Value | Parts:
         """An operand with operators that build where `rewriter` inserts."""

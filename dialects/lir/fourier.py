@@ -111,6 +111,8 @@ class Layout(StrEnum):
     """All real parts, then all imaginary ones."""
     REAL = "real"
     """Real parts only."""
+    COLUMNS = "columns"
+    """As interleaved, but frames are beside each other, and points apart."""
 
 
 class Side(NamedTuple):
@@ -125,9 +127,9 @@ class Side(NamedTuple):
         return self.points if self.layout is Layout.REAL else 2 * self.points
 
 
-POINTS, SOURCE_POINTS, RESULT_POINTS, STAGES = range(4)
+POINTS, SOURCE_POINTS, RESULT_POINTS, APART, STAGES = range(5)
 """The 64-bit words of a plan, which functions of the library are given: complex points of a frame, points of its sides,
-three words per stage."""
+numbers from point to point of columns, three words per stage."""
 
 
 class Tables(NamedTuple):
@@ -148,14 +150,17 @@ class FftOp(IRDLOperation):
     middle, which `to_real` takes; with `full` all of them, and `to_real` takes those of any signal, whose real part it
     gives. An even number of real points is transformed as half as many complex ones.
 
-    Source and result are flat. A complex number is its real and imaginary part in turn; with `planar`, all real parts
-    are in front of all imaginary ones. `table` has the factors of the stages, and `turns` those of the bins of an even
-    number of real points, both `[rows, 2]`. The workspace is four buffers `[pieces, points + 1, width]`, of which the
-    call uses those of a `piece`; `width` is the number of frames of a block. Frames behind the last one are skipped.
+    Source and result are flat. With `columns`, frames of the source are columns of matrices of that width, whose rows
+    are contiguous; eight or more, of which the last eight overlap others if they are no multiple of it. A complex
+    number is its real and imaginary part in turn; with `planar`, all real parts are in front of all imaginary ones.
+    `table` has the factors of the stages, and `turns` those of the bins of an even number of real points, both `[rows,
+    2]`. The workspace is four buffers `[pieces, points + 1, width]`, of which the call uses those of a `piece`; `width`
+    is the number of frames of a block. Frames behind the last one are skipped.
 
     Points with a factor besides `RADICES` are `convolved`, by Bluestein's algorithm, with transforms of that many
     points, of which the workspace has as many. `chirp`, `[points + convolved, 2]`, has `e^(-pi i j^2 / points)` for
-    each point `j`, and behind these the spectrum that the transform is multiplied by. The bins of a `full` transform have to fit in, too.
+    each point `j`, and behind these the spectrum that the transform is multiplied by. The bins of a `full` transform
+    have to fit in, too.
     """
 
     name = "lir.fft"
@@ -164,6 +169,7 @@ class FftOp(IRDLOperation):
     length = prop_def(I64)
     frames = prop_def(I64)
     full = opt_prop_def(UnitAttr)
+    columns = opt_prop_def(I64)
     planar = opt_prop_def(UnitAttr)
     scaled = opt_prop_def(UnitAttr)
     convolved = opt_prop_def(I64)
@@ -182,7 +188,8 @@ class FftOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = (
-        "$direction $length `by` $frames (`full` $full^)? (`planar` $planar^)? (`scaled` $scaled^)? (`convolved` $convolved^)? "
+        "$direction $length `by` $frames (`full` $full^)? (`columns` $columns^)? (`planar` $planar^)? "
+        "(`scaled` $scaled^)? (`convolved` $convolved^)? "
         "$source `to` $result `with` $table (`turns` $turns^)? (`chirp` $chirp^)? "
         "`in` $here_re `,` $here_im `,` $there_re `,` $there_im `piece` $piece `block` $block attr-dict "
         "`:` type($source) `to` type($result) `with` type($table) (`turns` type($turns)^)? "
@@ -202,6 +209,7 @@ class FftOp(IRDLOperation):
         scaled: bool = False,
         convolved: int | None = None,
         full: bool = False,
+        columns: int | None = None,
     ):
         """`at` is the piece and the block."""
         super().__init__(
@@ -211,6 +219,7 @@ class FftOp(IRDLOperation):
                 "length": i64_attr(length),
                 "frames": i64_attr(frames),
                 "full": UnitAttr() if full else None,
+                "columns": None if columns is None else i64_attr(columns),
                 "planar": UnitAttr() if planar else None,
                 "scaled": UnitAttr() if scaled else None,
                 "convolved": None if convolved is None else i64_attr(convolved),
@@ -264,14 +273,15 @@ class FftOp(IRDLOperation):
         length = self.length.value.data
         bins = Side(Layout.INTERLEAVED, length // 2 + 1 if self.full is None else length)
         numbers = Side(Layout.INTERLEAVED, length // 2) if self.is_halved else Side(Layout.REAL, length)
+        is_columns = self.columns is not None
         match self.direction.data:
             case Fourier.FROM_REAL:
                 return numbers, bins
             case Fourier.TO_REAL:
-                return bins, numbers
+                return bins._replace(layout=Layout.COLUMNS) if is_columns else bins, numbers
             case _:
                 side = Side(Layout.INTERLEAVED if self.planar is None else Layout.PLANAR, length)
-                return side, side
+                return side._replace(layout=Layout.COLUMNS) if is_columns else side, side
 
     @property
     def plan(self) -> list[int]:
@@ -281,7 +291,8 @@ class FftOp(IRDLOperation):
         Behind them are those of the steps of a convolution: the row of `chirp`, and the points of the stages.
         """
         words = ((stage.rest, self.step(stage), stage.first) for stage in self.stages)
-        sizes = [self.points, *(side.points for side in self.sides)]
+        apart = 0 if self.columns is None else 2 * self.columns.value.data
+        sizes = [self.points, *(side.points for side in self.sides), apart]
         return [*sizes, *(word for stage in words for word in stage), 0, self.inner, self.points, self.inner]
 
     @property
@@ -301,6 +312,15 @@ class FftOp(IRDLOperation):
             return min(step, FRAMES)
         return 4 if step % 4 == 0 and step < LONG_STEP else None
 
+    def _verify_columns(self) -> None:
+        if self.columns is None:
+            return
+        columns, frames = self.columns.value.data, self.frames.value.data
+        if self.direction.data is Fourier.FROM_REAL or self.planar is not None:
+            raise VerifyException("columns are of interleaved complex numbers")
+        if columns < FRAMES or frames % columns:
+            raise VerifyException(f"expected matrices of {FRAMES} columns or more, got {frames} frames by {columns}")
+
     def verify_(self) -> None:
         length, frames = self.length.value.data, self.frames.value.data
         if length < 1 or frames < 1:
@@ -310,6 +330,7 @@ class FftOp(IRDLOperation):
             raise VerifyException("planar is for transforms of complex numbers")
         if not real and self.full is not None:
             raise VerifyException("full is for transforms of real numbers")
+        self._verify_columns()
         if (self.turns is None) == self.is_halved:
             raise VerifyException("expected turns for an even number of real points, and for no others")
         element = _type(self.source).element_type
@@ -334,6 +355,11 @@ class FftOp(IRDLOperation):
                 raise VerifyException(f"expected a contiguous memref<{expected}>, got {type_}")
         if len({*self.workspace, self.source, self.result}) != 6:
             raise VerifyException("expected a source, a result and a workspace of different buffers")
+
+
+def blocks_of(frames: int, columns: int | None) -> int:
+    """The blocks of so many frames; those of columns do not go on from one matrix to the next."""
+    return frames // columns * -(-columns // FRAMES) if columns else -(-frames // max(1, min(frames, FRAMES)))
 
 
 def rows_of(inner: int, bins: int | None = None) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin
 
-from xdsl_rlx.dialects.lir.fourier import POINTS, RESULT_POINTS, SOURCE_POINTS, Layout
+from xdsl_rlx.dialects.lir.fourier import APART, POINTS, RESULT_POINTS, SOURCE_POINTS, Layout
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, lanes, rolled
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
 
@@ -132,6 +132,7 @@ def read(
     layout: Layout,
     backwards: bool,
     together: int,
+    width: int,
 ) -> None:
     """Read so many points of each frame, the last ones if no more are left; `backwards`, the first becomes the last."""
     n, first = cast(plan[POINTS], INDEX), it.index
@@ -140,7 +141,11 @@ def read(
     for u in rolled(range(together)):
         j = first + u
         at = n - j if backwards else j
-        for v, frame in enumerate(frames):
+        if layout is Layout.COLUMNS:
+            point = j * cast(plan[APART], INDEX)
+            for v in across(width):
+                re[at, v], im[at, v] = frames[0][point + 2 * v], frames[0][point + 2 * v + 1]
+        for v, frame in enumerate(() if layout is Layout.COLUMNS else frames):
             if layout is Layout.INTERLEAVED:
                 re[at, v], im[at, v] = frame[2 * j], frame[2 * j + 1]
             elif layout is Layout.PLANAR:

@@ -97,6 +97,7 @@ class _Calls:
     def together(self, side: Side) -> int:
         """How many points are read or written at once."""
         are_many = self.element == "f32" and self.op.width == FRAMES and side.points >= TOGETHER
+        are_many = are_many and side.layout is not Layout.COLUMNS
         return TOGETHER if are_many else 1
 
     def transform(self) -> None:
@@ -151,7 +152,7 @@ def fourier_calls(op: FftOp) -> list[LibraryCall]:
                 if op.full is not None:
                     calls.step(Step(conjugates, width), n - 1)
         case Fourier.TO_REAL:
-            calls.read(source, source.layout is Layout.INTERLEAVED and not op.is_halved)
+            calls.read(source, not op.is_halved)
             if op.full is not None and op.is_halved:
                 calls.step(Step(real_part, width), n - 1)
             if op.full is None or op.is_halved:

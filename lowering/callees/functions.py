@@ -120,9 +120,11 @@ class Step:
         buffers |= dict.fromkeys(self.parts, _rows(element, self.width))
         if self.layout is None:
             return LibraryFunction(self.body, {"width": self.width}, buffers)
-        buffers |= {f"frame{v}": _rows(element) for v in range(self.width)}
+        # columns are beside each other
+        buffers |= {f"frame{v}": _rows(element) for v in range(1 if self.layout is Layout.COLUMNS else self.width)}
         options: dict[str, Any] = {"layout": self.layout, "together": self.together}
-        options |= {"scaled": self.scaled} if self.body is write else {"backwards": self.backwards}
+        own = {"scaled": self.scaled} if self.body is write else {"backwards": self.backwards, "width": self.width}
+        options |= own
         return LibraryFunction(self.body, options, buffers)
 
 
@@ -149,8 +151,9 @@ def functions() -> dict[str, Callable[[], LibraryFunction]]:
     """All functions of the library, by name."""
     found: dict[str, Callable[[], LibraryFunction]] = {}
     steps = [Step(body, width) for body in _PLAIN for width in _WIDTHS]
+    steps += [Step(read, FRAMES, Layout.COLUMNS, backwards=flag) for flag in (False, True)]
     for width in _WIDTHS:
-        for layout in Layout:
+        for layout in (Layout.INTERLEAVED, Layout.PLANAR, Layout.REAL):
             for flag in (False, True):
                 for together in (1, TOGETHER) if width == FRAMES else (1,):
                     steps.append(Step(read, width, layout, together, backwards=flag))

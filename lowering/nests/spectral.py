@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects import constants, lir
-from xdsl_rlx.dialects.lir.fourier import FRAMES, Fourier, Stage, Tables, is_halved, is_smooth, rows_of, stages_of
+from xdsl_rlx.dialects.lir.fourier import (
+    FRAMES,
+    Fourier,
+    Stage,
+    Tables,
+    blocks_of,
+    is_halved,
+    is_smooth,
+    rows_of,
+    stages_of,
+)
+from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.mir.complex import part_type
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
@@ -34,21 +45,36 @@ def _flat(argument: Argument) -> Argument:
     return Argument(buffer, (size,), (1,), argument.name)
 
 
+def _source(work: Work, value: SSAValue) -> tuple[Argument, int | None]:
+    """An operand as a row, and the columns of the matrices of which its frames are the columns, if they are."""
+    if element_of(value) not in COMPLEXES or len(shape := shape_of(value)) < 2 or shape[-2] < FRAMES:
+        return _flat(work.read(value)), None
+    given = work.read_strided(value)
+    *batch, columns, length = shape
+    *steps, step, apart = row_major_strides((*batch, length, columns))
+    if given.strides != (*steps, apart, step):
+        return _flat(work.read(value)), None
+    return _flat(given), columns
+
+
 @NEST.rule(FftOp)
 def fft_nest(op: FftOp, work: Work) -> None:
     """An iteration transforms a block of frames."""
     direction = Fourier.FORWARD if op.inverse is None else Fourier.INVERSE
     frames, planar = prod(shape_of(op.operand)[:-1]), element_of(op.operand) not in COMPLEXES
-    _launch(work, direction, (work.read(op.operand), work.write(op.result)), op.points, frames, op.factor, planar)
+    source, columns = _source(work, op.operand)
+    ends = source, work.write(op.result)
+    _launch(work, direction, ends, op.points, frames, op.factor, planar=planar, columns=columns)
 
 
 @NEST.rule(RfftOp, IrfftOp)
 def real_fft_nest(op: RfftOp | IrfftOp, work: Work) -> None:
     """An iteration transforms a block of frames; those of even length as half as many complex numbers."""
-    to_real, ends = isinstance(op, IrfftOp), (work.read(op.operand), work.write(op.result))
-    *batch, length = ends[to_real].shape
+    to_real, (source, columns) = isinstance(op, IrfftOp), _source(work, op.operand)
+    ends = source, work.write(op.result)
+    *batch, length = shape_of((op.operand, op.result)[to_real])
     direction = Fourier.TO_REAL if to_real else Fourier.FROM_REAL
-    _launch(work, direction, ends, length, prod(batch), full=op.full is not None)
+    _launch(work, direction, ends, length, prod(batch), full=op.full is not None, columns=columns)
 
 
 def _launch(
@@ -58,6 +84,8 @@ def _launch(
     length: int,
     frames: int,
     factor: float = 1.0,
+    *,
+    columns: int | None,
     planar: bool = False,
     full: bool = False,
 ) -> None:
@@ -66,10 +94,10 @@ def _launch(
 
     halves = is_halved(direction, length)
     points, width = length // 2 if halves else length, max(1, min(frames, FRAMES))
-    source, result = map(_flat, ends)
+    source, result = ends[0], _flat(ends[1])
     inner = None if is_smooth(points) else fast_length(2 * points - 1)
     element, stages = source.buffer.element, stages_of(inner or points)
-    blocks = -(-frames // width)
+    blocks = blocks_of(frames, columns)
     cost = (inner or points) * width * (4 + 8 * len(stages)) * (1 if inner is None else 2)
     sign = 1 if direction is Fourier.TO_REAL else -1
     numbers = [
@@ -90,7 +118,9 @@ def _launch(
         given = iter(rest)
         found = Tables._make(None if x is None else next(given) for x in tables)
         at, scaled = (piece, block), factor != 1.0
-        op = lir.FftOp(direction, length, frames, (source, result), found, workspace, at, planar, scaled, inner, full)
+        op = lir.FftOp(
+            direction, length, frames, (source, result), found, workspace, at, planar, scaled, inner, full, columns
+        )
         inside.builder.insert(op)
 
     work.launch(blocks, cost, read, written, call)

@@ -1,6 +1,7 @@
 """Three ways to run a lir module: its LLVM text, its Python text compiled by Numba, and that text as plain Python."""
 
 import ctypes
+import itertools
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
@@ -21,6 +22,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder, is_float
+from xdsl_rlx.lowering.numba.driver.layout import passed
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.numba.emit.python_module import emit_python
 from xdsl_rlx.lowering.numba.emit.scalar_types import buffer_type
@@ -117,12 +119,16 @@ class LlvmRun:
 
     def calls(self, op: lir.LaunchOp, places: dict[Any, tuple[int, int]], bases: list[int]) -> list[tuple[Any, ...]]:
         """The kernel and its arguments for each chunk."""
-        pairs = [n for value in (*op.reads, *op.writes) for n in places[value]]
-        signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+        found = [places[value] for value in (*op.reads, *op.writes)]
+        base_table = (ctypes.c_void_p * len(bases))(*bases)
+        args: list[Any] = [bases[base] + offset for base, offset in found]
+        if not passed(len(found)):
+            args = [(ctypes.c_int64 * (2 * len(found)))(*itertools.chain.from_iterable(found))]
+        buffers = [ctypes.c_void_p] * len(args)
+        signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *buffers, ctypes.c_int64, ctypes.c_int64)
         kernel = signature(self.engine.get_function_address(op.kernel.root_reference.data))
-        base_table, args = (ctypes.c_void_p * len(bases))(*bases), (ctypes.c_int64 * len(pairs))(*pairs)
         extent, chunk = op.extent.value.data, op.chunk.value.data
-        return [(kernel, base_table, args, low, min(low + chunk, extent)) for low in range(0, extent, chunk)]
+        return [(kernel, base_table, *args, low, min(low + chunk, extent)) for low in range(0, extent, chunk)]
 
 
 def _size(type_: Attribute) -> int:

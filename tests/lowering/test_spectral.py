@@ -9,6 +9,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
+from xdsl_rlx.dialects.mir.spectral import IrfftOp, RfftOp
 from xdsl_rlx.lowering.analysis.kernel_work import launch_works
 from xdsl_rlx.lowering.callees.functions import functions, library_kernel
 from xdsl_rlx.lowering.kernel_pass import kernels_of
@@ -32,6 +33,58 @@ def test_both_readings_agree_on_complex_buffers_and_transforms(run: SimpleNamesp
     transformed, same, *_ = run.agree(lower_to_lir(g.module, 1), **arrays)
     np.testing.assert_array_equal(same, arrays["z"])
     np.testing.assert_allclose(transformed, np.fft.fft(numbers * (np.arange(12) + 1j)), rtol=1e-4)
+
+
+def test_both_readings_agree_on_columns_and_on_all_bins(run: SimpleNamespace):
+    """Eight columns, a rest that overlaps, and planes; even and odd lengths."""
+    for rows, columns in ((5, 8), (6, 19)):
+        g = rlx.Graph("step")
+        z, x = g.input("z", (2, rows, columns), "c128"), g.input("x", (2, columns, rows), "f64")
+        turned = g.transpose(z, (0, 2, 1))
+        g.set_outputs([g.fft(turned), g.op(IrfftOp, turned.ssa, rows, True), g.op(RfftOp, x.ssa, True)])
+        rng = np.random.default_rng(0)
+        given = rng.standard_normal((2, rows, columns)) + 1j * rng.standard_normal((2, rows, columns))
+        arrays = {"z": given, "x": rng.standard_normal((2, columns, rows))}
+        bins, real, whole = run.agree(lower_to_lir(g.module, 1), **arrays)
+        turned_z = given.transpose(0, 2, 1)
+        np.testing.assert_allclose(bins, np.fft.fft(turned_z), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(real, np.fft.ifft(turned_z).real * rows, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(whole, np.fft.fft(arrays["x"]), rtol=1e-9, atol=1e-12)
+
+
+SHAPES = [(5, 7), (8, 8), (9, 12), (3, 8, 9), (4, 17, 16), (2, 3, 10, 11), (11, 4, 9), (1, 9, 8), (12, 10, 3), (20, 34)]
+
+
+@pytest.mark.sampled(most=4)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_transforms_along_all_axes_and_of_all_layouts(shape: tuple[int, ...], kind: str):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(shape)
+    if kind == "complex":
+        x = x + 1j * rng.standard_normal(shape)
+    rolled = tuple(np.roll(range(len(shape)), 1))
+
+    def f(x: Any) -> list[Any]:
+        found = [np.fft.fft2(x), np.fft.ifft2(x), np.fft.fftn(x), np.fft.ifftn(x), np.fft.irfft2(np.fft.fft2(x))]
+        for axis in range(len(shape)):
+            found += [np.fft.fft(x, axis=axis), np.fft.fft(x.T, axis=axis)]
+            found.append(np.fft.ifft(np.transpose(x, rolled), axis=axis).imag)
+        return [*found, np.fft.irfft(np.swapaxes(x + 0j, -1, -2)), np.fft.hfft(np.swapaxes(x + 0j, -1, -2))]
+
+    for threads in (1, 2):
+        for found, expected in zip(rlx.compile(f, threads=threads)(x), f(x), strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-12 * x.size)
+
+
+@pytest.mark.sampled(most=4)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_gradients_of_transforms_of_real_numbers(shape: tuple[int, ...]):
+    """`2 Re F^H (w F x)`, where `F^H` is the inverse transform times the points."""
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal(shape), rng.standard_normal(shape)
+    found = rlx.compile(rlx.grad(lambda x: (np.abs(np.fft.fftn(x)) ** 2 * w).sum()))(x)
+    np.testing.assert_allclose(found, 2 * np.fft.ifftn(w * np.fft.fftn(x)).real * x.size, rtol=1e-9, atol=1e-9)
 
 
 def test_transforms_of_all_lengths_and_directions_call_the_same_stages() -> None:

@@ -33,18 +33,18 @@ from xdsl_rlx.dialects.lir import (
 )
 from xdsl_rlx.dialects.lir.bounds import buffers_written_by, constant_index, trip_count
 from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS
-from xdsl_rlx.dialects.lir.fourier import FRAMES
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, element_bytes, row_major_strides, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar import PackBf16Op, PackI8Op
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.callees.calls import called_function
-from xdsl_rlx.lowering.callees.fourier_calls import Frames, fourier_calls
+from xdsl_rlx.lowering.callees.fourier_calls import fourier_calls
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.numba.driver.collectives import ENGINE
 from xdsl_rlx.lowering.numba.driver.debug_prints import describe
 from xdsl_rlx.lowering.numba.emit.engine_calls import engine_call
+from xdsl_rlx.lowering.numba.emit.frame_places import llvm_frames
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
 from xdsl_rlx.lowering.numba.emit.llvm_apart import SMALL_BYTES, Given, is_apart, library_symbol, name_of_part
@@ -559,7 +559,7 @@ class LlvmBody(LlvmLines):
                 pointers.append(
                     self.matrix(buffer, [op.piece], ("0", "0")) if buffer in op.workspace else self.names[buffer]
                 )
-            pointers += [] if call.frames is None else self.frames(op, call.frames)
+            pointers += [] if call.frames is None else llvm_frames(op, call.frames, self)
             self.call_callee(call.function, pointers, ("0", str(call.iterations)))
 
     def call(self, op: Operation) -> None:
@@ -580,27 +580,6 @@ class LlvmBody(LlvmLines):
         self.called[function] = len(pointers)
         arguments = [*(f"ptr {x}" for x in pointers), *(f"i64 {x}" for x in numbers)]
         self.emit(f"call void {library_symbol(function)}({', '.join(arguments)})")
-
-    def frames(self, op: FftOp, frames: Frames) -> list[str]:
-        """The addresses of the frames of a block."""
-        base, element = self.names[frames.buffer], self.buffer(frames.buffer).element
-        places = list[str]()
-        for v in range(op.width):
-            if not op.is_several:
-                places.append(self.line(f"getelementptr {element}, ptr {base}, i64 {v * frames.numbers}"))
-                continue
-            last, first = op.frames.value.data - 1, self.line(f"mul i64 {self.names[op.block]}, {FRAMES}")
-            number = self.line(f"add i64 {first}, {v}")
-            inside = self.line(f"icmp ule i64 {number}, {last}")
-            number = self.line(f"select i1 {inside}, i64 {number}, i64 {last}")
-            place = self.line(f"mul i64 {number}, {frames.numbers}")
-            places.append(self.line(f"getelementptr {element}, ptr {base}, i64 {place}"))
-            if frames.spare is not None:
-                part, start = frames.spare_of(v, op)
-                spare = self.matrix(part, [op.piece], ("0", "0"))
-                other = self.line(f"getelementptr {element}, ptr {spare}, i64 {start}")
-                places[-1] = self.line(f"select i1 {inside}, ptr {places[-1]}, ptr {other}")
-        return places
 
     def call_library(self, function: str, pointers: Sequence[str]) -> None:
         """Call a function of the table of BLAS and LAPACK functions."""

@@ -38,13 +38,13 @@ from xdsl_rlx.dialects.lir import (
     ReturnOp,
 )
 from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS
-from xdsl_rlx.dialects.lir.fourier import FRAMES
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, is_contiguous, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.lowering.callees.calls import called_function
-from xdsl_rlx.lowering.callees.fourier_calls import Frames, fourier_calls
+from xdsl_rlx.lowering.callees.fourier_calls import fourier_calls
 from xdsl_rlx.lowering.callees.functions import functions
+from xdsl_rlx.lowering.numba.emit.frame_places import python_frames
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.helpers import HELPER_NAMES
 from xdsl_rlx.lowering.numba.emit.lapack_calls import python_lapack
@@ -355,7 +355,7 @@ class PythonBody:
             for buffer in call.buffers:
                 leading = [op.piece] if buffer in op.workspace else []
                 places.append(self.at(buffer, leading, ("0", "0")))
-            places += [] if call.frames is None else self.frames(op, call.frames)
+            places += [] if call.frames is None else python_frames(op, call.frames, self)
             self.emit(f"{call.function}({', '.join([*places, '0', str(call.iterations)])})")
 
     def call(self, op: Operation) -> None:
@@ -372,21 +372,6 @@ class PythonBody:
         for number, word in enumerate(words):
             self.emit(f"{plan}[{number}] = {word}")
         return plan
-
-    def frames(self, op: FftOp, frames: Frames) -> list[str]:
-        """The addresses of the frames of a block."""
-        places, last = list[str](), op.frames.value.data - 1
-        for v in range(op.width):
-            if not op.is_several:
-                places.append(f"at({self.names[frames.buffer]}, ({v * frames.numbers},))")
-                continue
-            number = f"{self.names[op.block]} * {FRAMES} + {v}"
-            place = f"at({self.names[frames.buffer]}, (lesser({number}, {last}) * {frames.numbers},))"
-            if frames.spare is not None:
-                part, first = frames.spare_of(v, op)
-                place = f"({place} if {number} <= {last} else {self.at(part, [op.piece], ['0', str(first)])})"
-            places.append(place)
-        return places
 
 
 _EMITTERS: dict[type[Operation], Callable[[PythonBody, Operation], None]] = {

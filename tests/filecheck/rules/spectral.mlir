@@ -91,6 +91,36 @@ func.func @irfft(%x: tensor<2x5xcomplex<f32>>, %y: tensor<2x8xf32>, %g: tensor<2
 
 // -----
 
+// CHECK-LABEL: func.func @rfft_full(%x: tensor<2x8xf32>, %y: tensor<2x8xcomplex<f32>>, %g: tensor<2x8xcomplex<f32>>) -> tensor<2x8xf32> {
+// CHECK-NEXT: %d0 = mir.irfft %g points 8 full : (tensor<2x8xcomplex<f32>>) -> tensor<2x8xf32>
+// CHECK-NEXT: func.return %d0 : tensor<2x8xf32>
+// CHECK-NEXT: }
+func.func @rfft_full(%x: tensor<2x8xf32>, %y: tensor<2x8xcomplex<f32>>, %g: tensor<2x8xcomplex<f32>>) -> tensor<2x8xf32> {
+  %d0 = mir.vjp primals(%x : tensor<2x8xf32>) outputs(%y : tensor<2x8xcomplex<f32>>) cotangents(%g : tensor<2x8xcomplex<f32>>) of [0] wrt [0] -> tensor<2x8xf32> {
+  ^bb0(%a: tensor<2x8xf32>):
+    %0 = mir.rfft %a full : (tensor<2x8xf32>) -> tensor<2x8xcomplex<f32>>
+    mir.yield %0 : tensor<2x8xcomplex<f32>>
+  }
+  return %d0 : tensor<2x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @irfft_full(%x: tensor<2x8xcomplex<f32>>, %y: tensor<2x8xf32>, %g: tensor<2x8xf32>) -> tensor<2x8xcomplex<f32>> {
+// CHECK-NEXT: %d0 = mir.rfft %g full : (tensor<2x8xf32>) -> tensor<2x8xcomplex<f32>>
+// CHECK-NEXT: func.return %d0 : tensor<2x8xcomplex<f32>>
+// CHECK-NEXT: }
+func.func @irfft_full(%x: tensor<2x8xcomplex<f32>>, %y: tensor<2x8xf32>, %g: tensor<2x8xf32>) -> tensor<2x8xcomplex<f32>> {
+  %d0 = mir.vjp primals(%x : tensor<2x8xcomplex<f32>>) outputs(%y : tensor<2x8xf32>) cotangents(%g : tensor<2x8xf32>) of [0] wrt [0] -> tensor<2x8xcomplex<f32>> {
+  ^bb0(%a: tensor<2x8xcomplex<f32>>):
+    %0 = mir.irfft %a points 8 full : (tensor<2x8xcomplex<f32>>) -> tensor<2x8xf32>
+    mir.yield %0 : tensor<2x8xf32>
+  }
+  return %d0 : tensor<2x8xcomplex<f32>>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @log_mel(%x: tensor<2x8xf32>, %w: tensor<5x3xf32>, %y: tensor<2x5xf32>, %g: tensor<2x5xf32>) -> tensor<2x8xf32> {
 // CHECK-NEXT: %d0 = mir.log_mel_backward %x, %w, %g : (tensor<2x8xf32>, tensor<5x3xf32>, tensor<2x5xf32>) -> tensor<2x8xf32>
 // CHECK-NEXT: func.return %d0 : tensor<2x8xf32>

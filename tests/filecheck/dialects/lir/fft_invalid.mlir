@@ -137,3 +137,43 @@ lir.kernel @k(%x: memref<384xf32>, %y: memref<384xf32>, %f: memref<10x2xf32>, %t
   lir.fft forward 12 by 16 convolved 22 %x to %y with %f chirp %t in %a, %b, %c, %d piece %c0 block %i : memref<384xf32> to memref<384xf32> with memref<10x2xf32> chirp memref<34x2xf32> in memref<2x13x8xf32>, memref<2x13x8xf32>, memref<2x13x8xf32>, memref<2x13x8xf32>
   lir.return
 }
+
+// -----
+
+// CHECK: full is for transforms of real numbers
+lir.kernel @k(%x: memref<384xf32>, %y: memref<384xf32>, %f: memref<10x2xf32>, %a: memref<2x13x8xf32>, %b: memref<2x13x8xf32>, %c: memref<2x13x8xf32>, %d: memref<2x13x8xf32>, %lo: index, %hi: index) {
+  %i = arith.constant 0 : index
+  %c0 = arith.constant 0 : index
+  lir.fft forward 12 by 16 full %x to %y with %f in %a, %b, %c, %d piece %c0 block %i : memref<384xf32> to memref<384xf32> with memref<10x2xf32> in memref<2x13x8xf32>, memref<2x13x8xf32>, memref<2x13x8xf32>, memref<2x13x8xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: columns are of interleaved complex numbers
+lir.kernel @k(%x: memref<384xf32>, %y: memref<384xf32>, %f: memref<10x2xf32>, %a: memref<2x13x8xf32>, %b: memref<2x13x8xf32>, %c: memref<2x13x8xf32>, %d: memref<2x13x8xf32>, %lo: index, %hi: index) {
+  %i = arith.constant 0 : index
+  %c0 = arith.constant 0 : index
+  lir.fft forward 12 by 16 columns 8 planar %x to %y with %f in %a, %b, %c, %d piece %c0 block %i : memref<384xf32> to memref<384xf32> with memref<10x2xf32> in memref<2x13x8xf32>, memref<2x13x8xf32>, memref<2x13x8xf32>, memref<2x13x8xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected matrices of 8 columns or more, got 16 frames by 4
+lir.kernel @k(%x: memref<384xf32>, %y: memref<384xf32>, %f: memref<10x2xf32>, %a: memref<2x13x8xf32>, %b: memref<2x13x8xf32>, %c: memref<2x13x8xf32>, %d: memref<2x13x8xf32>, %lo: index, %hi: index) {
+  %i = arith.constant 0 : index
+  %c0 = arith.constant 0 : index
+  lir.fft forward 12 by 16 columns 4 %x to %y with %f in %a, %b, %c, %d piece %c0 block %i : memref<384xf32> to memref<384xf32> with memref<10x2xf32> in memref<2x13x8xf32>, memref<2x13x8xf32>, memref<2x13x8xf32>, memref<2x13x8xf32>
+  lir.return
+}
+
+// -----
+
+// CHECK: expected matrices of 8 columns or more, got 16 frames by 9
+lir.kernel @k(%x: memref<384xf32>, %y: memref<384xf32>, %f: memref<10x2xf32>, %a: memref<2x13x8xf32>, %b: memref<2x13x8xf32>, %c: memref<2x13x8xf32>, %d: memref<2x13x8xf32>, %lo: index, %hi: index) {
+  %i = arith.constant 0 : index
+  %c0 = arith.constant 0 : index
+  lir.fft forward 12 by 16 columns 9 %x to %y with %f in %a, %b, %c, %d piece %c0 block %i : memref<384xf32> to memref<384xf32> with memref<10x2xf32> in memref<2x13x8xf32>, memref<2x13x8xf32>, memref<2x13x8xf32>, memref<2x13x8xf32>
+  lir.return
+}

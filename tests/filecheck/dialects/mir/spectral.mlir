@@ -7,6 +7,8 @@
 // CHECK-NEXT: %parts = mir.fft %x norm ortho : tensor<2x8xf64>
 // CHECK-NEXT: %bins = mir.rfft %x : (tensor<2x8xf64>) -> tensor<2x5xcomplex<f64>>
 // CHECK-NEXT: %real = mir.irfft %bins points 8 : (tensor<2x5xcomplex<f64>>) -> tensor<2x8xf64>
+// CHECK-NEXT: %all = mir.rfft %x full : (tensor<2x8xf64>) -> tensor<2x8xcomplex<f64>>
+// CHECK-NEXT: %part = mir.irfft %all points 8 full : (tensor<2x8xcomplex<f64>>) -> tensor<2x8xf64>
 // CHECK-NEXT: %frame = mir.log_mel %x, %filters : (tensor<2x8xf64>, tensor<5x3xf64>) -> tensor<2x5xf64>
 // CHECK-NEXT: %clip = mir.log_mel %x, %filters clip : (tensor<2x8xf64>, tensor<5x3xf64>) -> tensor<2x5xf64>
 // CHECK-NEXT: %back = mir.log_mel_backward %x, %filters, %dy clip : (tensor<2x8xf64>, tensor<5x3xf64>, tensor<2x5xf64>) -> tensor<2x8xf64>
@@ -18,6 +20,8 @@ func.func @spectral(%z: tensor<2x6xcomplex<f32>>, %x: tensor<2x8xf64>, %filters:
   %parts = mir.fft %x norm ortho : tensor<2x8xf64>
   %bins = mir.rfft %x : (tensor<2x8xf64>) -> tensor<2x5xcomplex<f64>>
   %real = mir.irfft %bins points 8 : (tensor<2x5xcomplex<f64>>) -> tensor<2x8xf64>
+  %all = mir.rfft %x full : (tensor<2x8xf64>) -> tensor<2x8xcomplex<f64>>
+  %part = mir.irfft %all points 8 full : (tensor<2x8xcomplex<f64>>) -> tensor<2x8xf64>
   %frame = mir.log_mel %x, %filters : (tensor<2x8xf64>, tensor<5x3xf64>) -> tensor<2x5xf64>
   %clip = mir.log_mel %x, %filters clip : (tensor<2x8xf64>, tensor<5x3xf64>) -> tensor<2x5xf64>
   %back = mir.log_mel_backward %x, %filters, %dy clip : (tensor<2x8xf64>, tensor<5x3xf64>, tensor<2x5xf64>) -> tensor<2x8xf64>

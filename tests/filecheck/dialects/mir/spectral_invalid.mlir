@@ -24,6 +24,12 @@
 
 // -----
 
+// CHECK: expected 8 bins for 8 points, got [2, 5]
+%0 = "test.op"() : () -> (tensor<2x5xcomplex<f32>>)
+%1 = mir.irfft %0 points 8 full : (tensor<2x5xcomplex<f32>>) -> tensor<2x8xf32>
+
+// -----
+
 // CHECK: expected real and imaginary parts along the last axis, got [2, 7]
 %0, %1 = "test.op"() : () -> (tensor<2x7xf32>, tensor<5x3xf32>)
 %2 = mir.log_mel %0, %1 : (tensor<2x7xf32>, tensor<5x3xf32>) -> tensor<2x5xf32>
