@@ -6,7 +6,7 @@ Half floats are computed with in f32, unsigned extremes as signed ones, and what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 from typing import TypeAlias, get_args
 
 from xdsl.dialects.builtin import IntegerType, TensorType, bf16, f32, f64
@@ -18,6 +18,7 @@ from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp
 from xdsl_rlx.dialects.mir.branch import WhileOp
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvOp, Windows
 from xdsl_rlx.dialects.mir.creation import IotaOp
+from xdsl_rlx.dialects.mir.elementwise import PowOp
 from xdsl_rlx.dialects.mir.fake_quantize import StraightThroughOp
 from xdsl_rlx.dialects.mir.index import CumsumOp, ScatterAddOp, TopkOp
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
@@ -43,6 +44,7 @@ from xdsl_rlx.lowering.fuse.loop_tables import NORMALIZE
 from xdsl_rlx.lowering.fuse.thin_products import thin_product
 from xdsl_rlx.lowering.fuse.transposed_matrices import is_transposed, turned
 from xdsl_rlx.lowering.target import NormalizeCosts
+from xdsl_rlx.transforms.canonicalize.mir import splat
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.conv import planar, plane
 from xdsl_rlx.transforms.rules.dft import needs_convolution
@@ -69,6 +71,25 @@ NORMALIZE.add(IotaOp, _line_of_positions)
 
 # Once derivatives are taken the carrier is dead, and need not be computed.
 NORMALIZE.add(StraightThroughOp, lambda op, b, _: [b.value(op.operands[0])])
+
+
+def _power_by_root(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] | None:
+    """
+    Powers of 1.5 and 2.5, by a root: a tenth of the time, and less than 2 units in the last place.
+
+    Behind derivatives, which are not those of the root at 0. Of a negative base they are NaN, of -0 they are 0, and of
+    -infinity they are infinity, as IEEE has it.
+    """
+    assert isinstance(op, PowOp)
+    exponent, element = splat(op.rhs), element_of(op.result)
+    if element not in (f32, f64) or exponent not in (1.5, 2.5):
+        return None
+    base = b.expand(op.lhs, shape_of(op.result))
+    root, size = b.where(b.eq(base, -inf), inf, b.sqrt(base)), b.abs(base)
+    return [b.abs(root) * (size if exponent == 1.5 else size * size)]
+
+
+NORMALIZE.add(PowOp, _power_by_root)
 
 
 def _interleaved(op: Operation, b: MirBuilder, costs: NormalizeCosts) -> Sequence[Value] | None:

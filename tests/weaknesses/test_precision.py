@@ -100,3 +100,28 @@ def test_a_relu_between_two_roundings_is_not_lost() -> None:
     assert str(less).count("mir.fake_quantize ") == 1
     (y,) = rlx.compile(less, threads=1)(np.array([-1.0, 0.5, -0.26, 0.26], np.float32))
     np.testing.assert_allclose(y, [0, 0.5, 0, 0.3], atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("exponent", [1.5, 2.5])
+def test_powers_by_a_root_are_those_of_ieee(exponent: float, dtype: type[np.floating]):
+    about = np.finfo(dtype)
+    special = [0, -0.0, np.inf, -np.inf, np.nan, -1, about.max, about.tiny, about.smallest_subnormal, -about.tiny]
+    rng = np.random.default_rng(0)
+    spread = np.exp(rng.uniform(np.log(about.tiny), np.log(about.max), 20_000))
+    x = np.concatenate([special, spread, rng.uniform(0.5, 2, 5000)]).astype(dtype)
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.longdouble), np.longdouble(exponent))
+        expected = exact.astype(dtype)
+    found = rlx.compile(lambda x: x**exponent)(x)
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(found[~finite], expected[~finite])
+    np.testing.assert_array_equal(np.signbit(found[x == 0]), False)
+    units = np.abs(found[finite] - exact[finite]) / np.spacing(np.maximum(expected[finite], about.tiny))
+    assert units.max() < 2
+
+
+def test_the_gradient_of_a_power_by_a_root_is_zero_at_zero():
+    x = np.array([0.0, 4.0])
+    np.testing.assert_allclose(rlx.compile(rlx.grad(lambda x: (x**1.5).sum()))(x), [0, 3])
+    np.testing.assert_allclose(rlx.compile(rlx.grad(lambda x: (x**2.5).sum()))(x), [0, 20])

@@ -130,3 +130,20 @@ func.func @products_of_bf16(%x: tensor<2x8xbf16>, %y: tensor<8x4xbf16>, %z: tens
   %1 = mir.matmul %x, %z : (tensor<2x8xbf16>, tensor<8x3xbf16>) -> tensor<2x3xbf16>
   func.return %0, %1 : tensor<2x4xbf16>, tensor<2x3xbf16>
 }
+
+// -----
+
+// Powers of one and a half, and two and a half, are products with a root.
+// CHECK-LABEL: func.func @powers(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+// CHECK: %[[ROOT:.*]] = mir.sqrt %x : tensor<4xf32>
+// CHECK: mir.where %{{.*}}, %{{.*}}, %[[ROOT]]
+// CHECK: mir.sqrt %x : tensor<4xf32>
+// CHECK: %[[SQUARE:.*]] = mir.mul %[[SIZE:.*]], %[[SIZE]] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: mir.mul %{{.*}}, %[[SQUARE]] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+func.func @powers(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = mir.constant dense<1.5> : tensor<f32>
+  %1 = mir.pow %x, %0 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = mir.constant dense<2.5> : tensor<f32>
+  %3 = mir.pow %x, %2 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  func.return %1, %3 : tensor<4xf32>, tensor<4xf32>
+}
