@@ -2,7 +2,8 @@
 
 Families of cases cover ops, shapes (powers of two, odd, prime, tall, wide, tiny, larger than the cache), axes, layouts
 and element types, as values and gradients of a weighted sum. The values of all libraries are compared first. Then calls
-take turns in one process; the number is the least of the turns. PyTorch runs eagerly: `torch.compile` takes some
+take turns in one process; the number is the least of the turns. First calls are counted in CPU
+time, of an empty cache; run `python -m xdsl_rlx.build_library` before. PyTorch runs eagerly: `torch.compile` takes some
 10 seconds a case.
 
 `--threads N` sets the threads of all. `--sample K` takes every K-th case, `--only WORD` those whose family or name has
@@ -37,6 +38,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first case of a sample")
     parser.add_argument("--only", default="")
     parser.add_argument("--cpu-time", action="store_true")
+    parser.add_argument("--cold", action="store_true", help="first calls only")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--table", type=Path, nargs="+")
     parser.add_argument("--without", default="", help="a library that is no peer in the table")
@@ -82,7 +84,7 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         for number, case in enumerate(wanted):
             if number % options.sample != options.first:
                 continue
-            line = times_of(case, options.threads, clock)
+            line = times_of(case, options.threads, clock, first_only=options.cold)
             print(shown(line), flush=True)
             yield line
             gc.collect()
@@ -100,7 +102,7 @@ def read(path: Path, without: str = "") -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:
         peers = [seconds for name, seconds in line["times"].items() if name not in ("ours", without)]
-        line["ratio"] = line["times"]["ours"] / min(peers, default=math.nan)
+        line["ratio"] = line["times"].get("ours", math.nan) / min(peers, default=math.nan)
     return lines
 
 
@@ -115,10 +117,10 @@ def table(*runs: list[dict[str, Any]]) -> Iterator[str]:
             lines = [x for x in run if family in (x["family"], "all")]
             ratios = {x["name"]: x["ratio"] for x in lines if math.isfinite(x["ratio"])}
             cold = [x["cold_ratio"] for x in lines if math.isfinite(x["cold_ratio"])]
-            worst = max(ratios, key=lambda name: ratios[name])
+            worst = max(ratios, key=lambda name: ratios[name], default="-")
             cells[1] = str(len(lines))
             above = sum(ratio > 1 for ratio in ratios.values())
-            cells += [mean(list(ratios.values())), str(above), f"{ratios[worst]:.2f}", worst, mean(cold)]
+            cells += [mean(list(ratios.values())), str(above), f"{ratios.get(worst, math.nan):.2f}", worst, mean(cold)]
         yield "| " + " | ".join(cells) + " |"
 
 

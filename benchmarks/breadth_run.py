@@ -23,21 +23,27 @@ TURNS = Turns(each=0.002, together=0.5, least=8, most=100)
 TURNS_OF_THREADS = Turns(each=0.03, together=2.0, least=8, most=100, before=0.02)
 
 
-def times_of(case: Case, threads: int, clock: Callable[[], float]) -> dict[str, Any]:
-    """Return the times of a case: the least of interleaved turns, and the first call of this package and of JAX."""
+def times_of(case: Case, threads: int, clock: Callable[[], float], first_only: bool = False) -> dict[str, Any]:
+    """
+    Return the times of a case: the least of interleaved turns, and the first call of this package and of JAX.
+
+    With `first_only` there are no turns, and no time of PyTorch and NumPy.
+    """
     calls = _calls(case, threads)
+    if first_only:
+        calls = {name: call for name, call in calls.items() if name in ("ours", "jax")}
     values, cold = dict[str, list[Any]](), dict[str, float]()
     for name, call in calls.items():
         start = time.process_time()
         values[name] = _arrays(call())
         cold[name] = time.process_time() - start
-    times = (TURNS if threads == 1 else TURNS_OF_THREADS).times_of(calls, clock)
+    times = {} if first_only else (TURNS if threads == 1 else TURNS_OF_THREADS).times_of(calls, clock)
     peers = [value for name, value in times.items() if name != "ours"]
     return {
         "family": case.family,
         "name": case.name,
         "times": times,
-        "ratio": times["ours"] / min(peers, default=math.nan),
+        "ratio": times.get("ours", math.nan) / min(peers, default=math.nan),
         "cold": cold,
         "cold_ratio": cold["ours"] / cold.get("jax", math.nan),
         "differs": [name for name in values if not _close(values["ours"], values[name], case.tolerance)],

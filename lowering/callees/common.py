@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
@@ -12,15 +13,18 @@ from xdsl_rlx.lowering.callees.sorting import SortNetworkFunction, SortReadFunct
 from xdsl_rlx.lowering.target import CostModel
 
 _SORTED = ("f32", "f64", "i32", "i64")
+_RARE = re.compile(r"fourier_(?!stage).*_[567]_.*|fourier_stage_.*_by[57]_.*")
+"""Steps of five to seven frames, which only transforms of five to seven frames in all have."""
 
 
 def common_functions(model: CostModel) -> list[str]:
     """
-    All steps of Fourier transforms; sorts of numbers of 32 and 64 bits; and products of f32, in tiles of whole vectors.
+    The steps of Fourier transforms; sorts of numbers of 32 and 64 bits; and products of f32, in tiles of whole vectors.
 
     Names of products have the tile's size: those with columns left over are compiled when a program calls them.
     """
-    return [*functions(), *_sorts(), *_products(model)]
+    steps = [name for name in functions() if not _RARE.fullmatch(name)]
+    return [*steps, *_sorts(), *_products(model)]
 
 
 def _sorts() -> Iterator[str]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from xdsl_rlx.lowering.cache import INSTALLED, install, is_installed
 from xdsl_rlx.lowering.callees.common import common_functions
 from xdsl_rlx.lowering.numba.driver.process import driver_code, driver_key
+from xdsl_rlx.lowering.numba.emit.llvm_calls import common_versions
 from xdsl_rlx.lowering.numba.emit.llvm_module import by_effort, library_llvm
 from xdsl_rlx.lowering.numba.machine import llvm
 from xdsl_rlx.lowering.numba.machine.model import cost_model
@@ -60,7 +61,7 @@ def _compile(name: str, folder: Path) -> None:
 
 def main() -> None:
     """Build the library, unless the installation has it."""
-    names = common_functions(cost_model())
+    names = [*common_functions(cost_model()), *common_versions()]
     if all(map(is_installed, [driver_key(), *map(library_key, names)])):
         print(f"{INSTALLED} has the library of this processor")
         return

@@ -13,6 +13,7 @@ from xdsl_rlx.lowering import cache
 from xdsl_rlx.lowering.callees.common import common_functions
 from xdsl_rlx.lowering.callees.functions import is_function
 from xdsl_rlx.lowering.numba.driver.process import driver, driver_key
+from xdsl_rlx.lowering.numba.emit.llvm_calls import common_versions, is_version
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm_parts, library_calls
 from xdsl_rlx.lowering.numba.machine import llvm
 from xdsl_rlx.lowering.numba.machine.llvm import LIBRARY
@@ -98,6 +99,7 @@ def test_names_are_those_of_functions():
     names = common_functions(cost_model())
     assert len(names) == len(set(names))
     assert all(map(is_function, names))
+    assert all(map(is_version, common_versions()))
 
 
 @pytest.mark.parametrize(
@@ -108,6 +110,8 @@ def test_names_are_those_of_functions():
         *((lambda x: np.abs(np.fft.rfft(x)), ((16, n),)) for n in (64, 100, 1009, 675)),
         (lambda x: np.fft.ifft(x).imag, ((3, 60),)),
         *((lambda x: np.sort(x, axis=1), ((40, n),)) for n in (64, 1000)),
+        (lambda x: np.sin(np.sin(np.sin(np.sin(x)))), ((1000,),)),
+        (lambda x: rlx.special.digamma(x), ((1000,),)),
     ],
 )
 def test_the_functions_of_a_program_are_among_them(f: Callable[..., object], shapes: tuple[tuple[int, ...], ...]):
@@ -116,7 +120,7 @@ def test_the_functions_of_a_program_are_among_them(f: Callable[..., object], sha
     called = {op.function.data for op in module.walk() if isinstance(op, lir.CallFunctionOp)}
     called |= {name for text in emit_llvm_parts(module) for name in library_calls(text)}
     assert called
-    assert called <= set(common_functions(cost_model()))
+    assert called <= {*common_functions(cost_model()), *common_versions()}
 
 
 def test_the_command_builds_what_is_not_there(
@@ -124,6 +128,7 @@ def test_the_command_builds_what_is_not_there(
 ):
     monkeypatch.setattr(build_library, "INSTALLED", cache.INSTALLED)
     monkeypatch.setattr(build_library, "common_functions", lambda _: NAMES)
+    monkeypatch.setattr(build_library, "common_versions", list[str])
     build_library.main()
     assert capsys.readouterr().out.startswith(f"{cache.INSTALLED}: 3 functions, ")
     build_library.main()

@@ -1,11 +1,15 @@
 """Loops that call vector versions of mathlib functions. LLVM inlines the functions into all other loops, several times
-each: long chains of them would take most of the time to compile, and run no faster."""
+each: long chains of them would take most of the time to compile, and run no faster.
+
+The versions are functions of the library: for scalars `sin_f32`, for vectors `sin_f32_x64`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, cast
 
 from xdsl.dialects import arith, memref, scf
@@ -17,20 +21,26 @@ from xdsl_rlx.dialects.lir.kernel import GUARDED, LANES, NO_UNROLL, UNROLL
 from xdsl_rlx.dialects.lir.memory import strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar import SMALL, FmodOp
+from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.functions import FUNCTIONS, SMALL_VARIANTS
+from xdsl_rlx.lowering.numba.emit.llvm_apart import library_symbol
 from xdsl_rlx.lowering.numba.emit.loop_hints import CALL_BITS, INTERLEAVE, METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_texts import ROWS
 from xdsl_rlx.lowering.numba.emit.scalar_types import bits_of, double
+from xdsl_rlx.lowering.numba.machine.llvm import LIBRARY
+from xdsl_rlx.lowering.numba.math import mathlib
 
-LEAST_CALLS = 4
-"""Calls of one function in a loop from which on they are calls of its vector version: a version takes about as long to
-compile as an inlined call. Benchmarks: `waves` and `60 chained sines` of breadth.py."""
+LEAST_CALLS, LARGE = 4, 200
+"""Calls of one function in a loop from which on they are calls of its vector version, and operations of a function from
+which on a single one is. A call takes up to 1.4 times as long to run as an inlined function, if that is small, and a
+fifth of the time to compile. Benchmarks: `waves`, `60 chained sines` and `digamma` of breadth.py."""
 
 LEAST_ITERATIONS = 32
 """Iterations of a loop, where they are known, below which most lanes of a call would be masked."""
 
 _CALL = re.compile(r"call (\w+) @rlx_(\w+)\((.*)\)")
-_VERSION = re.compile(r"\(called_(\w+)_x(\d+)\)")
+_VERSION = re.compile(rf"\({re.escape(LIBRARY)}(\w+)_x(\d+)\)")
+_NAME = re.compile(r"(\w+_f(32|64))(?:_x(\d+))?")
 _FOR_ALL_ARGUMENTS = frozenset(FUNCTIONS[op] for op in SMALL_VARIANTS)
 _DIVISIONS = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.CeilDivSIOp)
 
@@ -39,13 +49,15 @@ def call_lanes(loop: scf.ForOp, known: Mapping[SSAValue, int]) -> int | None:
     """
     Return the lanes of the calls of a loop, or None if its functions are inlined.
 
-    A loop has calls if it has `LEAST_CALLS` of one function. LLVM must be able to vectorise it with masks: it accesses
-    neighbours, carries nothing but flags, and has no loop or branch inside. `known` holds the bounds that are the same
-    in every launch.
+    A loop has calls if it has `LEAST_CALLS` of one function, or a `LARGE` one. LLVM must be able to vectorise it with
+    masks: it accesses neighbours, carries nothing but flags, and has no loop or branch inside. `known` holds the bounds
+    that are the same in every launch.
     """
     calls = Counter((type(op), bits_of(op.operands[0].type)) for op in loop.body.block.ops if type(op) in FUNCTIONS)
-    ((_, bits), count), *_ = calls.most_common(1) or [((None, 0), 0)]
-    if count < LEAST_CALLS:
+    if not calls:
+        return None
+    ((_, bits), count), *_ = calls.most_common(1)
+    if count < LEAST_CALLS and all(_operations(FUNCTIONS[kind], bits) < LARGE for kind, bits in calls):
         return None
     low, high = (known.get(x, constant_index(x)) for x in (loop.lb, loop.ub))
     if low is not None and high is not None and high - low < LEAST_ITERATIONS:
@@ -55,6 +67,13 @@ def call_lanes(loop: scf.ForOp, known: Mapping[SSAValue, int]) -> int | None:
     if any(isinstance(x.type, AnyFloat | IndexType) for x in loop.iter_args) or not _accesses_neighbours(loop):
         return None
     return CALL_BITS // bits
+
+
+@cache
+def _operations(name: str, bits: int) -> int:
+    """Return the operations of a function."""
+    name = f"{name}_f{bits}"
+    return len(ops_within(mathlib.function(name))) if name in mathlib.NAMES else 0
 
 
 def _accesses_neighbours(loop: scf.ForOp) -> bool:
@@ -107,20 +126,51 @@ def as_call(text: str, lanes: int) -> str:
     type_, name, operands = found.groups()
     name = name.replace("_small_", "_")
     kinds = "v" * (operands.count(",") + 1)
-    variant = f"_ZGV_LLVM_N{lanes}{kinds}_called_{name}(called_{name}_x{lanes})"
-    return f'call {type_} @called_{name}({operands}) "vector-function-abi-variant"="{variant}"'
+    variant = f"_ZGV_LLVM_N{lanes}{kinds}_{LIBRARY}{name}({LIBRARY}{name}_x{lanes})"
+    return f'call {type_} {library_symbol(name)}({operands}) "vector-function-abi-variant"="{variant}"'
 
 
-def called_functions(text: str) -> list[str]:
-    """Return the definitions of the functions that the calls of a module's text name: scalars, and vectors of lanes."""
-    versions = list(dict.fromkeys((name, int(lanes)) for name, lanes in _VERSION.findall(text)))
-    if not versions:
+def versions_in(text: str) -> list[str]:
+    """Return the names of the functions that the calls of a module's text name: of scalars, and of vectors."""
+    versions = dict.fromkeys(_VERSION.findall(text))
+    return [*dict.fromkeys(name for name, _ in versions), *(f"{name}_x{lanes}" for name, lanes in versions)]
+
+
+def called_functions(text: str, defined: bool) -> list[str]:
+    """Return the functions that the calls of a module's text name, `defined` in it or declared."""
+    names = versions_in(text)
+    vectors = [name for name in names if "_x" in name]
+    if not vectors:
         return []
-    scalars = [_scalar(name) for name in dict.fromkeys(name for name, _ in versions)]
-    used = ", ".join(f"ptr @called_{name}_x{lanes}" for name, lanes in versions)
+    used = ", ".join(f"ptr {library_symbol(name)}" for name in vectors)
     # nothing uses a version before LLVM has made vectors
-    kept = f'@llvm.compiler.used = appending global [{len(versions)} x ptr] [{used}], section "llvm.metadata"\n'
-    return [kept, *scalars, *(_vector(name, lanes) for name, lanes in versions)]
+    kept = f'@llvm.compiler.used = appending global [{len(vectors)} x ptr] [{used}], section "llvm.metadata"\n'
+    return [kept, *(version_text(name, "internal ") if defined else _declaration(name) for name in names)]
+
+
+def is_version(name: str) -> bool:
+    """Return whether a function of the library is a version of a mathlib function."""
+    found = _NAME.fullmatch(name)
+    return found is not None and name[: found.end(1) - 4] in FUNCTIONS.values()
+
+
+def version_text(name: str, linkage: str = "") -> str:
+    """Return the definition of a version."""
+    found = _NAME.fullmatch(name)
+    assert found is not None
+    return _scalar(found[1], linkage) if found[3] is None else _vector(found[1], int(found[3]), linkage)
+
+
+def common_versions() -> list[str]:
+    """Return the names of all versions that loops call."""
+    names = [f"{function}_f{bits}" for function in FUNCTIONS.values() for bits in (32, 64)]
+    names = [name for name in names if name in mathlib.NAMES]
+    return [*names, *(f"{name}_x{CALL_BITS // int(name[-2:])}" for name in names)]
+
+
+def _declaration(name: str) -> str:
+    head, _, _ = version_text(name).partition(" {\n")
+    return re.sub(r" %x\d+", "", head).replace("define", "declare", 1) + "\n"
 
 
 _ATTRIBUTES = "noinline nounwind willreturn memory(none)"
@@ -131,17 +181,17 @@ def _signature(name: str) -> tuple[str, int]:
     return "double" if name.endswith("f64") else "float", 2 if name.startswith(("pow", "fmod")) else 1
 
 
-def _scalar(name: str) -> str:
+def _scalar(name: str, linkage: str) -> str:
     type_, arity = _signature(name)
     parameters = ", ".join(f"{type_} %x{n}" for n in range(arity))
-    return f"""define internal {type_} @called_{name}({parameters}) speculatable {_ATTRIBUTES} {{
+    return f"""define {linkage}{type_} {library_symbol(name)}({parameters}) speculatable {_ATTRIBUTES} {{
   %y = call {type_} @rlx_{name}({parameters})
   ret {type_} %y
 }}
 """
 
 
-def _vector(name: str, lanes: int) -> str:
+def _vector(name: str, lanes: int, linkage: str) -> str:
     """
     Return the version of a function for vectors: a loop over memory, of which LLVM makes vectors of the processor's.
 
@@ -153,7 +203,7 @@ def _vector(name: str, lanes: int) -> str:
     parameters = ", ".join(f"{vector} %x{n}" for n in numbers)
     small = f"{name[:-4]}_small{name[-4:]}" if name[:-4] in _FOR_ALL_ARGUMENTS else None
     lines = [
-        f"define internal {vector} @called_{name}_x{lanes}({parameters}) {_ATTRIBUTES} {{",
+        f"define {linkage}{vector} {library_symbol(f'{name}_x{lanes}')}({parameters}) {_ATTRIBUTES} {{",
         "entry:",
         f"  %r = alloca {vector}, align 64",
         *(f"  %a{n} = alloca {vector}, align 64" for n in numbers),

@@ -22,7 +22,7 @@ from xdsl_rlx.lowering.kernel_pass import launches_of
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, TOO_LONG, CallBlock, passed
 from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration, library_symbol
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
-from xdsl_rlx.lowering.numba.emit.llvm_calls import called_functions
+from xdsl_rlx.lowering.numba.emit.llvm_calls import called_functions, is_version, version_text, versions_in
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_types import double, llvm_type
 from xdsl_rlx.lowering.numba.machine.llvm import ONLY_LOOPS, Effort
@@ -131,7 +131,7 @@ def _module(kernels: Iterable[_KernelText], elsewhere: Container[str] = (), defi
     report = [_REPORT] if "@report_check(" in text else []
     poll = [_POLL] if "@goes_on(" in text else []
     heap = [_HEAP] if "@aligned_alloc(" in text else []
-    text = "\n".join([text, *called_functions(text)])
+    text = "\n".join([text, *called_functions(text, defined)])
     loops = [] if any(kernel.has_lines for kernel in kernels) else [f"!{ONLY_LOOPS} = !{{}}"]
     return "\n".join([text, *_library(text), *report, *poll, *heap, _LOOPS, *loops])
 
@@ -151,11 +151,13 @@ def library_llvm(names: Iterable[str], model: CostModel) -> str:
 
 def library_calls(text: str) -> list[str]:
     """The functions of the library that the text of a module calls."""
-    return [*dict.fromkeys(_LIBRARY_CALL.findall(text))]
+    return [*dict.fromkeys([*_LIBRARY_CALL.findall(text), *versions_in(text)])]
 
 
 @cache
 def _library_function(name: str, model: CostModel, internal: bool = False) -> _KernelText:
+    if is_version(name):
+        return _KernelText(version_text(name), {}, {})
     kernel = library_kernel(name, model)
     *buffers, low, high = kernel.body.block.args
     body = LlvmBody(name, kernel)

@@ -10,6 +10,7 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.numba.emit import llvm_calls
+from xdsl_rlx.lowering.numba.machine.llvm import LIBRARY
 
 Chain = Callable[[Any], Any]
 Array = np.ndarray[Any, Any]
@@ -72,6 +73,7 @@ def test_a_call_gives_the_bits_of_the_inlined_function(
     chain, given = repeated(CHAINS[name]), [arguments(dtype, length) for length in LENGTHS]
     called = [rlx.compile(chain, threads=1)(x) for x in given]
     monkeypatch.setattr(llvm_calls, "LEAST_CALLS", 1000)
+    monkeypatch.setattr(llvm_calls, "LARGE", 1 << 20)
     monkeypatch.setenv("XDSL_RLX_CACHE_DIR", str(tmp_path))
     inlined = [rlx.compile(chain, threads=1)(x) for x in given]
     for ours, theirs in zip(called, inlined, strict=True):
@@ -83,28 +85,33 @@ def test_a_call_gives_the_bits_of_the_inlined_function(
 @pytest.mark.parametrize(("dtype", "lanes"), [("f32", 64), ("f64", 32)])
 def test_chains_call_a_version_for_vectors(dtype: str, lanes: int) -> None:
     text = text_of(lambda g, x: repeated(g.exp)(x), dtype=dtype)
-    assert text.count(f"(called_exp_{dtype}_x{lanes})") == TIMES
-    assert len(re.findall(rf"define internal <{lanes} x \w+> @called_exp_{dtype}_x{lanes}\(", text)) == 1
+    assert text.count(f"({LIBRARY}exp_{dtype}_x{lanes})") == TIMES
+    assert len(re.findall(rf"define internal <{lanes} x \w+> @{LIBRARY}exp_{dtype}_x{lanes}\(", text)) == 1
     assert len(re.findall(r"call \w+ @rlx_exp_", text)) == 2  # in the versions
+
+
+def test_one_large_function_is_a_call() -> None:
+    text = text_of(lambda g, x: g.digamma(x))
+    assert text.count(f"({LIBRARY}digamma_f32_x64)") == 1
 
 
 def test_a_version_tries_the_variant_for_small_arguments_first() -> None:
     """So the loop for large arguments behind a chain is never reached, and LLVM removes it."""
     text = text_of(lambda g, x: repeated(g.sin)(x))
-    assert text.count("(called_sin_f32_x64)") == 2 * TIMES and "called_sin_small" not in text
+    assert text.count(f"({LIBRARY}sin_f32_x64)") == 2 * TIMES and f"{LIBRARY}sin_small" not in text
     assembly = rlx.asm_source(graph_of(lambda g, x: repeated(g.sin)(x)))
-    address = re.search(r"movabsq\s+\$called_sin_f32_x64, %(\w+)", assembly)
-    calls = re.findall(r"callq\s+(?:\*%(\w+)|called_sin_f32_x64)", assembly)
+    address = re.search(rf"movabsq\s+\${LIBRARY}sin_f32_x64, %(\w+)", assembly)
+    calls = re.findall(rf"callq\s+(?:\*%(\w+)|{LIBRARY}sin_f32_x64)", assembly)
     assert address is None or calls.count(address[1]) == TIMES
 
 
 def test_llvm_calls_the_version() -> None:
     text = rlx.asm_source(graph_of(lambda g, x: repeated(g.exp)(x)))
-    assert "called_exp_f32_x64" in text
+    assert f"{LIBRARY}exp_f32_x64" in text
     # there are no lanes left over
-    assert "called_exp_f32:" not in text
+    assert f"{LIBRARY}exp_f32:" not in text
 
 
 @pytest.mark.parametrize("name", INLINED)
 def test_other_loops_inline(name: str) -> None:
-    assert "called_" not in text_of(INLINED[name])
+    assert LIBRARY not in text_of(INLINED[name])
