@@ -27,7 +27,7 @@ LEVELS = ("x86-64-v3", "x86-64-v4") if llvm.processor() == "x86_64" else (None,)
 BYTES = 100_000
 """What the object of a kernel may take."""
 
-GROWTH = 6.5
+GROWTH = 7
 """Machine instructions for one of LLVM's in the text, with the functions of mathlib that it brings along."""
 
 INSTRUCTION = re.compile(r"^\t[a-z]", re.MULTILINE)
