@@ -90,9 +90,13 @@ def test_chains_call_a_version_for_vectors(dtype: str, lanes: int) -> None:
     assert len(re.findall(r"call \w+ @rlx_exp_", text)) == 2  # in the versions
 
 
+@pytest.mark.optimised
 def test_one_large_function_is_a_call() -> None:
     text = text_of(lambda g, x: g.digamma(x))
     assert text.count(f"({LIBRARY}digamma_f32_x64)") == 1
+    body = rlx.asm_source(graph_of(lambda g, x: g.digamma(x))).split(f"\n{LIBRARY}digamma_f32_x64:")[1]
+    # it computes in f64
+    assert len(re.findall(r"\bv?mulpd\b", body)) > 10
 
 
 def test_a_version_tries_the_variant_for_small_arguments_first() -> None:
