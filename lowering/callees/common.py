@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import cast
+
+from xdsl.dialects.builtin import AnyFloat
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.shapes import DTYPES
@@ -11,6 +14,7 @@ from xdsl_rlx.lowering.callees.functions import functions
 from xdsl_rlx.lowering.callees.products import LinesFunction, RowsFunction, TileFunction, TransposedFunction
 from xdsl_rlx.lowering.callees.sorting import SortNetworkFunction, SortReadFunction, SortWriteFunction
 from xdsl_rlx.lowering.target import CostModel
+from xdsl_rlx.lowering.tiles.tile_sizes import best_tile
 
 _SORTED = ("f32", "f64", "i32", "i64")
 _RARE = re.compile(r"fourier_(?!stage).*_[567]_.*|fourier_stage_.*_by[57]_.*")
@@ -19,12 +23,13 @@ _RARE = re.compile(r"fourier_(?!stage).*_[567]_.*|fourier_stage_.*_by[57]_.*")
 
 def common_functions(model: CostModel) -> list[str]:
     """
-    The steps of Fourier transforms; sorts of numbers of 32 and 64 bits; and products of f32, in tiles of whole vectors.
+    The steps of Fourier transforms; sorts of numbers of 32 and 64 bits; products of f32, in tiles of whole vectors; and
+    `x.T @ x` of few columns of f64.
 
     Names of products have the tile's size: those with columns left over are compiled when a program calls them.
     """
     steps = [name for name in functions() if not _RARE.fullmatch(name)]
-    return [*steps, *_sorts(), *_products(model)]
+    return list(dict.fromkeys([*steps, *_sorts(), *_products(model), *_squares(model)]))
 
 
 def _sorts() -> Iterator[str]:
@@ -49,3 +54,11 @@ def _products(costs: CostModel) -> Iterator[str]:
             if rows * vectors + vectors * (rows > 1) < costs.registers:
                 for by_columns in (False, True):
                     yield TileFunction(element, rows, vectors * lanes, lanes, by_columns).name
+
+
+def _squares(costs: CostModel) -> Iterator[str]:
+    # products of f32 have a kernel of their own
+    element = "f64"
+    for size in range(2, 17):
+        tile = best_tile(size, size, costs, cast("AnyFloat", DTYPES[element]))
+        yield TileFunction(element, tile.rows, min(size, tile.columns), tile.lanes, by_columns=True).name

@@ -110,6 +110,7 @@ def test_names_are_those_of_functions():
         *((lambda x: np.abs(np.fft.rfft(x)), ((16, n),)) for n in (64, 100, 1009, 675)),
         (lambda x: np.fft.ifft(x).imag, ((3, 60),)),
         *((lambda x: np.sort(x, axis=1), ((40, n),)) for n in (64, 1000)),
+        *((lambda x: np.cov(x, rowvar=False), ((20_000, n),)) for n in (10, 16)),
         (lambda x: np.sin(np.sin(np.sin(np.sin(x)))), ((1000,),)),
         (lambda x: rlx.special.digamma(x), ((1000,),)),
     ],
