@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
 from xdsl.rewriter import InsertPoint
 
@@ -45,7 +45,7 @@ class MirLowerComplexPass(RewritingPass):
     def run(self, ctx: Context, module: ModuleOp) -> bool:
         pattern = ComputeOnParts()
         changed = sweep(module, pattern)
-        for op in reversed(pattern.done):
+        for op in reversed([op for op in pattern.done if op not in pattern.kept]):
             op.detach()
             op.erase()
         # the parts of what is read as a whole
@@ -75,6 +75,9 @@ class ComputeOnParts(RewritePattern):
     done: list[Operation] = field(default_factory=list[Operation])
     """The ops that stay for nothing."""
 
+    kept: set[Operation | Block] = field(default_factory=set[Operation | Block])
+    """Those of them that an op reads after all."""
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if not any(map(_is_complex, op.operands)) and not any(map(_is_complex, op.results)):
             return
@@ -101,7 +104,7 @@ class ComputeOnParts(RewritePattern):
         """The operands of an op that takes complex tensors as they lie in memory are put together for it."""
         for number, operand in enumerate(op.operands):
             if isinstance(op, TAKES_TRANSPOSED) and self._is_transposed_whole(operand):
-                self.done = [one for one in self.done if one is not operand.owner]
+                self.kept.add(operand.owner)
             elif (parts := self.parts.get(operand)) is not None and not self._is_whole(operand):
                 whole = rewriter.insert(ComplexOp(parts.re.ssa, parts.im.ssa)).result
                 whole.name_hint = operand.name_hint

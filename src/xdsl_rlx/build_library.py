@@ -3,7 +3,7 @@ Compile the library for this machine, as part of the installation: `python -m xd
 
 The library has the parts that programs share: steps of Fourier transforms, tiles of matrix products, sorting networks,
 and the driver that runs kernels. Without this command a program that needs one compiles it, once per machine, and the
-first call takes up to a second longer. The machine code is for this processor, these versions of the package, Numba and
+first call takes up to 0.3 s longer. The machine code is for this processor, these versions of the package, Numba and
 NumPy; with others it is not used, and the command can be run again.
 """
 
@@ -25,7 +25,7 @@ from xdsl_rlx.lowering.numba.emit.llvm_calls import common_versions
 from xdsl_rlx.lowering.numba.emit.llvm_module import by_effort, library_llvm
 from xdsl_rlx.lowering.numba.machine import llvm
 from xdsl_rlx.lowering.numba.machine.model import cost_model
-from xdsl_rlx.lowering.numba.runtime.library import library_key
+from xdsl_rlx.lowering.numba.runtime.shared_code import function_key
 
 _CHUNK = 20
 """Functions that a process takes at a time."""
@@ -56,13 +56,13 @@ def build(names: Sequence[str], into: Path) -> None:
 def _compile(name: str, folder: Path) -> None:
     (effort,) = by_effort([name])
     code = llvm.compile_llvm(library_llvm([name], cost_model()), effort=effort)
-    install(library_key(name), code, folder)
+    install(function_key(name), code, folder)
 
 
 def main() -> None:
     """Build the library, unless the installation has it."""
     names = [*common_functions(cost_model()), *common_versions()]
-    if all(map(is_installed, [driver_key(), *map(library_key, names)])):
+    if all(map(is_installed, [driver_key(), *map(function_key, names)])):
         print(f"{INSTALLED} has the library of this processor")
         return
     build(names, INSTALLED)

@@ -18,7 +18,7 @@ from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm_parts, library_ca
 from xdsl_rlx.lowering.numba.machine import llvm
 from xdsl_rlx.lowering.numba.machine.llvm import LIBRARY
 from xdsl_rlx.lowering.numba.machine.model import cost_model
-from xdsl_rlx.lowering.numba.runtime import library
+from xdsl_rlx.lowering.numba.runtime import shared_code
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
 NAMES = ["fourier_stage_4_x8_f32", "sort_network_v16_i32", "gemm_lines_16_v16_f32"]
@@ -37,13 +37,13 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setenv("XDSL_RLX_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(cache, "INSTALLED", tmp_path / "installed")
-    monkeypatch.setattr(library, "_addresses", {})
+    monkeypatch.setattr(shared_code, "_addresses", {})
     monkeypatch.setattr(llvm, "compile_llvm", counted)
     return texts
 
 
 def loaded() -> list[int]:
-    return library.addresses_of([f"{LIBRARY}{name}" for name in NAMES])
+    return shared_code.addresses_of([f"{LIBRARY}{name}" for name in NAMES])
 
 
 def test_functions_of_the_installation_are_not_compiled(compiled: list[str], tmp_path: Path):
@@ -89,9 +89,9 @@ def test_functions_that_are_twice_are_loaded_once(compiled: list[str]):
         for names in (("a", "b"), ("b", "c"))
     ]
     for name, code in (("a", codes[0]), ("b", codes[0]), ("c", codes[1])):
-        cache.store(library.library_key(name), code)
+        cache.store(shared_code.function_key(name), code)
     compiled.clear()
-    assert len(set(library.addresses_of([f"{LIBRARY}{name}" for name in "abc"]))) == 3
+    assert len(set(shared_code.addresses_of([f"{LIBRARY}{name}" for name in "abc"]))) == 3
     assert not compiled
 
 

@@ -14,7 +14,7 @@ from xdsl_rlx.lowering.analysis.kernel_work import launch_works
 from xdsl_rlx.lowering.callees.functions import functions, library_kernel
 from xdsl_rlx.lowering.kernel_pass import kernels_of
 from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm, emit_llvm_parts, library_calls
-from xdsl_rlx.lowering.numba.runtime import library
+from xdsl_rlx.lowering.numba.runtime import shared_code
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 from xdsl_rlx.lowering.target import COMMON
 
@@ -125,7 +125,7 @@ def test_programs_share_the_machine_code_of_the_library() -> None:
     z = np.random.default_rng(0).standard_normal((8, 16)) + 1j
     np.testing.assert_array_equal(rlx.compile(np.fft.fft)(z) * 2.0, rlx.compile(twice)(z))
     symbols = ["rlx.callee.fourier_stage_4_x8_f64"]
-    assert library.addresses_of(symbols) == library.addresses_of(symbols)
+    assert shared_code.addresses_of(symbols) == shared_code.addresses_of(symbols)
 
 
 @pytest.mark.sampled

@@ -30,7 +30,7 @@ from xdsl_rlx.lowering.numba.machine.llvm import (
 )
 from xdsl_rlx.lowering.numba.machine.model import cost_model, model_key
 from xdsl_rlx.lowering.numba.machine.workers import brisk_turns
-from xdsl_rlx.lowering.numba.runtime import library
+from xdsl_rlx.lowering.numba.runtime import shared_code
 from xdsl_rlx.lowering.numba.runtime.build_program import build_program
 from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, Origin
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
@@ -41,7 +41,7 @@ from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.transforms.driver import verify_dominance
 
-provide_library(library.addresses_of)
+provide_library(shared_code.addresses_of)
 
 
 class Backend(StrEnum):

@@ -25,12 +25,12 @@ def addresses_of(symbols: Sequence[str]) -> list[int]:
             for effort, names in by_effort(symbol.removeprefix(LIBRARY) for symbol in missing).items():
                 code = llvm.compile_llvm(library_llvm(names, cost_model()), effort=effort)
                 for name in names:
-                    disk_cache.store(library_key(name), code)
+                    disk_cache.store(function_key(name), code)
                 _add([code])
         return [_addresses[symbol] for symbol in symbols]
 
 
-def library_key(name: str) -> str:
+def function_key(name: str) -> str:
     """The key of the machine code of a function, for this processor."""
     return hashlib.sha256(f"{LIBRARY}{name} {llvm.environment_key()} {model_key()}".encode()).hexdigest()
 
@@ -46,7 +46,7 @@ def _found(symbols: Iterable[str]) -> list[bytes]:
         objects.defined_symbols(code)
         return code
 
-    found = [disk_cache.load_as(library_key(symbol.removeprefix(LIBRARY)), checked) for symbol in symbols]
+    found = [disk_cache.load_as(function_key(symbol.removeprefix(LIBRARY)), checked) for symbol in symbols]
     return [*dict.fromkeys(code for code in found if code)]
 
 
