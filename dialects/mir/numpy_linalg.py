@@ -392,6 +392,11 @@ def _complex(x: Value) -> Value:
     return x.astype("c128" if x.dtype == "f64" else "c64")
 
 
+def _single(x: Value) -> Value:
+    """Real numbers of which there are transforms: half floats in f32."""
+    return x.astype("f32") if x.dtype in ("f16", "bf16") else x
+
+
 def _points(x: Value, n: int | None) -> Value:
     """The first `n` points, with zeros behind where there are fewer."""
     if n is None or n == x.shape[-1]:
@@ -405,7 +410,7 @@ def _fft(inverse: bool) -> Callable[[Value, int | None, str], Value]:
             x = _points(x, n)
             found = x.b.fft(x, inverse)
         else:
-            x = _points(x.astype("f32") if x.dtype == "f16" else x, n)
+            x = _points(_single(x), n)
             bins = x.b.op(RfftOp, x.ssa, True)
             found = x.b.conjugate(bins) if inverse else bins
         return _scaled(found, _factor(x.shape[-1], norm, inverse))
@@ -414,7 +419,7 @@ def _fft(inverse: bool) -> Callable[[Value, int | None, str], Value]:
 
 
 def _rfft(x: Value, n: int | None, norm: str) -> Value:
-    x = _points(x.astype("f32") if x.dtype == "f16" else x, n)
+    x = _points(_single(x), n)
     return _scaled(x.b.rfft(x), _factor(x.shape[-1], norm, False))
 
 
@@ -434,7 +439,7 @@ def _hfft(x: Value, n: int | None, norm: str) -> Value:
 
 
 def _ihfft(x: Value, n: int | None, norm: str) -> Value:
-    x = _points(x.astype("f32") if x.dtype == "f16" else x, n)
+    x = _points(_single(x), n)
     return _scaled(x.b.conjugate(x.b.rfft(x)), _factor(x.shape[-1], norm, True))
 
 

@@ -75,7 +75,7 @@ NORMALIZE.add(StraightThroughOp, lambda op, b, _: [b.value(op.operands[0])])
 
 def _power_by_root(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] | None:
     """
-    Powers of 1.5 and 2.5, by a root: a tenth of the time, and less than 2 units in the last place.
+    Powers of 1.5 and 2.5, by a root: a ninth of the time, and less than 2 units in the last place.
 
     Behind derivatives, which are not those of the root at 0. Of a negative base they are NaN, of -0 they are 0, and of
     -infinity they are infinity, as IEEE has it.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
@@ -75,6 +76,16 @@ def test_transforms_along_all_axes_and_of_all_layouts(shape: tuple[int, ...], ki
     for threads in (1, 2):
         for found, expected in zip(rlx.compile(f, threads=threads)(x), f(x), strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-12 * x.size)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, bfloat16])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "ihfft", "fft2", "rfft2"])
+def test_transforms_of_half_floats_are_of_single_precision(name: str, dtype: Any):
+    transform = getattr(np.fft, name)
+    x = np.random.default_rng(0).standard_normal((4, 6)).astype(dtype)
+    found = rlx.compile(transform)(x)
+    assert found.dtype == np.complex64
+    np.testing.assert_allclose(found, transform(x.astype(np.float64)), atol=1e-4)
 
 
 @pytest.mark.sampled(most=4)

@@ -39,8 +39,7 @@ SHORT_VECTOR, MOST_SINGLE = 8, 4
 
 CALL_BITS = 2048
 """Bits of a vector argument of a call of `llvm_calls.py`: four AVX-512 registers. Half of it runs 1.7 times as long, as
-a call waits for the one before; twice as much compiles 1.4 times as long. Benchmark: `60 chained sines` of breadth.py.
-"""
+a call waits for the one before. Benchmark: `60 chained sines` of breadth.py."""
 
 LONG_LOOP = 1024
 """Iterations from which on a long chain is worth four copies of the loop's body, which take long to compile."""

@@ -4,12 +4,15 @@ import gc
 import re
 import sys
 import weakref
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+import xdsl_rlx as rlx
 from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
+from xdsl_rlx.lowering.numba.driver.layout import MOST_PASSED
 from xdsl_rlx.lowering.numba.driver.manifest import FIRST_BUFFER, ITEM_SIZES, ScheduledLaunch, TensorSpec
 from xdsl_rlx.lowering.numba.runtime import binding
 from xdsl_rlx.lowering.numba.runtime.arguments import to_array
@@ -340,3 +343,16 @@ def test_scalars_stay_scalars():
     assert to_array(TensorSpec("lr", (), "f32"), np.float64(0.5), "lr").shape == ()
     transposed = np.zeros((2, 3), np.float32).T
     assert to_array(TensorSpec("m", (3, 2), "f32"), transposed, "m").flags.c_contiguous
+
+
+@pytest.mark.parametrize("inputs", range(1, MOST_PASSED + 2))
+def test_a_kernel_gets_its_buffers_in_order_however_many_they_are(inputs: int):
+    """With the result, up to as many as are passed, and more, which it finds itself."""
+    given = [np.arange(5, dtype=np.float64) + number for number in range(inputs)]
+
+    def digits(*xs: Any) -> Any:
+        return sum((k + 1) * x for k, x in enumerate(xs))
+
+    compiled = rlx.compile(digits, threads=1)
+    np.testing.assert_array_equal(compiled(*given), digits(*given))
+    assert len(compiled.compiled(*given).program.kernels) == 1
