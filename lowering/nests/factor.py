@@ -3,8 +3,7 @@ LU is in `solve.py`."""
 
 from math import prod
 
-from xdsl.dialects.builtin import f32, f64, i32
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import f32, i32
 
 from xdsl_rlx.dialects.lir.lapack import LARGEST_INTEGER, GesddOp, SyevdOp
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
@@ -27,7 +26,8 @@ from xdsl_rlx.lowering.nest import (
     sqrt,
     syevd,
 )
-from xdsl_rlx.lowering.nests import cholesky_blocks
+from xdsl_rlx.lowering.nests import cholesky_blocks, eigenvalues
+from xdsl_rlx.lowering.nests.magnitudes import WINDOW, largest_of, scale_of
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
 SWEEPS = 24
@@ -43,9 +43,6 @@ BLOCK = 64
 """Columns that LAPACK takes together where it has the workspace; no blocks that it chooses are larger."""
 
 NAN = float("nan")
-
-WINDOW: dict[Attribute, float] = {f32: 2.0**20, f64: 2.0**150}
-"""Numbers between this and its inverse have squares whose sums neither overflow nor lose digits."""
 
 
 @NEST.rule(CholeskyOp)
@@ -97,33 +94,13 @@ def _product(x: Array, y: Array, count: Number) -> Number:
     return total
 
 
-def _largest(x: Array) -> Number:
-    """The largest magnitude in a matrix; NaN if it has one."""
-    rows, columns = x.shape
-    largest = 0.0
-    for i in rolled(range(rows)):
-        for j in rolled(range(columns)):
-            largest = accumulate_max(largest, abs(x[i, j]))
-    return largest
-
-
-def _scale(largest: Number, window: float) -> Number:
-    """A power of 2 that brings the largest of some numbers into the window, or near it; NaN if that is not finite."""
-    step, one = window * window, 1.0 + largest * 0.0
-    down = one / (step * step) if largest >= step * window else one / step
-    down = one / (step * step) / step if largest >= step * step * window else down
-    up = one * (step * step) if largest < 1.0 / (step * window) else one * step
-    up = one * (step * step * step) if largest < 1.0 / (step * step * window) else up
-    return down if largest >= window else up if largest < 1.0 / window else one
-
-
 def _length(x: Array, start: Number, window: float) -> Number:
     """The Euclidean length of a row from one element on, whatever its scale."""
     (count,) = x.shape
     largest, total = 0.0, 0.0
     for k in range(start, count):
         largest = accumulate_max(largest, abs(x[k]))
-    scale = _scale(largest, window)
+    scale = scale_of(largest, window)
     for k in range(start, count):
         total = accumulate(total, x[k] * scale * (x[k] * scale))
     return sqrt(total) / scale
@@ -138,6 +115,9 @@ def eigh_nest(op: EighOp, work: Work) -> None:
     reads = [work.read(op.operand, matrices)]
     writes = [work.write(op.values, (batch, n)), work.write(op.vectors, matrices)]
     vectors_too = op.vectors.first_use is not None
+    if not vectors_too and SMALL_EIGH_VALUES < n <= eigenvalues.MOST_ROWS:
+        eigenvalues.diagonalise(work, reads[0], writes[0])
+        return
     if n > (SMALL_EIGH if vectors_too else SMALL_EIGH_VALUES) and sum(SyevdOp.room(n)) < LARGEST_INTEGER:
         _eigh_by_lapack(work, reads, writes, vectors_too)
         return
@@ -146,7 +126,7 @@ def eigh_nest(op: EighOp, work: Work) -> None:
     @work.over(batch if n else 0, 48 * n * n * n, reads, writes)
     def diagonalise(it: Iteration, operand: Array, values: Array, vectors: Array, rotated: Array, lines: Array) -> None:
         a, s, lines = operand[it.index], rotated[it.index], lines[it.index]
-        scale = _scale(_largest(a), window)
+        scale = scale_of(largest_of(a), window)
         for i in rolled(range(n)):
             for j in rolled(range(n)):
                 s[i, j] = (a[i, j] * scale + a[j, i] * scale) * 0.5
@@ -285,7 +265,7 @@ def qr_nest(op: QrOp, work: Work) -> None:
         a, q, r, lines = operand[it.index], q[it.index], r[it.index], lines[it.index]
         scales, signs, column = scales[it.index], signs[it.index], column[it.index]
         # columns are scaled one by one: here, only sums are kept from overflowing
-        scale = 1.0 / window if _largest(a) >= window * window * window * window * window else cast(1.0, element)
+        scale = 1.0 / window if largest_of(a) >= window * window * window * window * window else cast(1.0, element)
         for j in rolled(range(n)):
             for i in rolled(range(m)):
                 lines[j, i] = a[i, j] * scale
@@ -351,7 +331,7 @@ def _make_reflection(line: Array, scales: Array, j: Number, window: float) -> Nu
         largest = abs(line[j])
         for i in range(j + 1, m):
             largest = accumulate_max(largest, abs(line[i]))
-        scale = _scale(largest, window)
+        scale = scale_of(largest, window)
         total = none
         for i in range(j + 1, m):
             line[i] = line[i] * scale
@@ -396,8 +376,8 @@ def svd_nest(op: SvdOp, work: Work) -> None:
     @work.over(batch if n else 0, 32 * m * n * n, reads, writes)
     def factorise(it: Iteration, operand: Array, u: Array, values: Array, vt: Array, lines: Array) -> None:
         a, u, w, vt, lines = operand[it.index], u[it.index], values[it.index], vt[it.index], lines[it.index]
-        largest = _largest(a)
-        scale = _scale(largest, window)
+        largest = largest_of(a)
+        scale = scale_of(largest, window)
         for j in rolled(range(n)):
             for k in rolled(range(n)):
                 vt[j, k] = 0.0

@@ -98,10 +98,10 @@ RULES = (
     _fault(
         "singular values of small and large matrices are computed as they are",
         "lowering/nests/factor.py",
-        """        largest = _largest(a)
-        scale = _scale(largest, window)
+        """        largest = largest_of(a)
+        scale = scale_of(largest, window)
 """,
-        """        largest = _largest(a)
+        """        largest = largest_of(a)
         scale = cast(1.0, element)
 """,
         FACTORS,
