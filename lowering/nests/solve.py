@@ -14,7 +14,7 @@ from math import prod
 from xdsl.dialects.builtin import i32
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
-from xdsl_rlx.dialects.mir.solve import InterchangeRowsOp, LuOp, LuSolveOp, TriangularSolveOp
+from xdsl_rlx.dialects.mir.solve import InterchangeRowsOp, LuInverseOp, LuOp, LuSolveOp, TriangularSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import (
@@ -163,6 +163,15 @@ def lu_solve_nest(op: LuSolveOp, work: Work) -> None:
             _solve_triangle(c, x, forwards, below, divides=not below)
         if not forwards:
             _interchange(steps, x, reversed(range(n)))
+
+
+@NEST.rule(LuInverseOp)
+def lu_inverse_nest(op: LuInverseOp, work: Work) -> None:
+    """An iteration computes some columns of an inverse."""
+    shape = shape_of(op.packed)
+    batch, n = prod(shape[:-2]), shape[-1]
+    factors = [work.read(op.packed, (batch, n, n)), work.read(op.pivots, (batch, n))]
+    solve_blocks.invert(work, factors, work.write(op.result, (batch, n, n)))
 
 
 def _solve_by_lapack(op: LuSolveOp, work: Work, reads: Sequence[Argument], result: Argument) -> None:

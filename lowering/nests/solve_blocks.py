@@ -109,6 +109,35 @@ def solve_with_factors(work: Work, reads: Sequence[Argument], result: Argument, 
                 _interchange(x[m], k, pivots[m, k], first, last)
 
 
+def invert(work: Work, factors: Sequence[Argument], result: Argument) -> None:
+    """
+    An iteration computes a panel of columns of an inverse from packed factors; see `lu_solve_nest`.
+
+    The inverse of the first triangle is a triangle too, so a third of the operations of a solve is left out.
+    """
+    batch, n, _ = result.shape
+    if not batch * n:
+        return
+    element = result.buffer.element
+    blocks, lower, upper = _Blocks(n, n), Triangle(element, True), Triangle(element, False, unit_diagonal=True)
+    panels, width, cost = blocks.panels, blocks.width, 2 * n * n * blocks.width
+    room = blocks.room(work, batch * panels, cost, element)
+
+    @work.over(batch * panels, cost, factors, [result, *room])
+    def invert(it: Iteration, a: Array, pivots: Array, x: Array, part: Array, diagonal: Array) -> None:
+        m, first = it.index // panels, it.index % panels * width
+        last = min(first + width, n)
+        for i in rolled(range(n)):
+            for j in rolled(range(first, last)):
+                x[m, i, j] = 0.0
+        for j in rolled(range(first, last)):
+            x[m, j, j] = 1.0
+        _solve(a[m], x[m], part[it.piece], diagonal[it.piece], first, last, lower, inverts=True)
+        _solve(a[m], x[m], part[it.piece], diagonal[it.piece], first, last, upper)
+        for k in rolled(reversed(range(n))):
+            _interchange(x[m], k, pivots[m, k], first, last)
+
+
 def _interchange(x: Array, k: Number, pivot: Number, first: Number, last: Number) -> None:
     n, _ = x.shape
     other = cast(chosen_row(pivot, n), INDEX)
@@ -117,26 +146,38 @@ def _interchange(x: Array, k: Number, pivot: Number, first: Number, last: Number
             x[k, j], x[other, j] = x[other, j], x[k, j]
 
 
-def _solve(a: Array, x: Array, part: Array, diagonal: Array, first: Number, last: Number, triangle: Triangle) -> None:
+def _solve(
+    a: Array,
+    x: Array,
+    part: Array,
+    diagonal: Array,
+    first: Number,
+    last: Number,
+    triangle: Triangle,
+    inverts: bool = False,
+) -> None:
     """
     Columns `first` to `last` of `x := a^-1 x`, in place.
 
     A block that is shorter than others is solved with rows of the identity behind it, so that all have one shape.
+    `inverts`: `x` is the identity, and the triangle goes down. Then blocks in front of the first column are zeros, and
+    so are columns behind the rows of a block.
     """
     (n, _), (rows, width) = x.shape, part.shape
-    count, goes_down, wide = -(-n // rows), triangle.lower != triangle.transpose, last - first
+    count, goes_down = -(-n // rows), triangle.lower != triangle.transpose
     for i in rolled(range(rows)):
         for j in rolled(range(width)):
             part[i, j] = 0.0
-    for step in rolled(range(count)):
+    begin = first // rows if inverts else 0
+    for step in rolled(range(begin, count)):
         low = (step if goes_down else count - 1 - step) * rows
         high = min(low + rows, n)
-        many = high - low
-        start, end = (0, low) if goes_down else (high, n)
+        many, end_column = high - low, min(last, high) if inverts else last
+        start, end, wide = begin * rows if goes_down else high, low if goes_down else n, end_column - first
         _take_diagonal(a, diagonal, low, many, triangle.transpose)
-        if step > 0:
+        if step > begin:
             factor = a[start:end, low:high].T if triangle.transpose else a[low:high, start:end]
-            part[:many, :wide] = factor @ x[start:end, first:last]
+            part[:many, :wide] = factor @ x[start:end, first:end_column]
             for i in rolled(range(many)):
                 for j in rolled(range(wide)):
                     part[i, j] = x[low + i, first + j] - part[i, j]

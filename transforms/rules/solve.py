@@ -10,15 +10,20 @@ from xdsl_rlx.dialects.mir.solve import (
     BatchedDenseSolveOp,
     DenseSolveOp,
     InterchangeRowsOp,
+    LuInverseOp,
     LuOp,
     LuSolveOp,
     SolveOp,
     TriangularSolveOp,
 )
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
+from xdsl_rlx.transforms.identity_matrix import is_identity
 from xdsl_rlx.transforms.rules.linalg import transposed
-from xdsl_rlx.transforms.rules.rows import leading, lift, move_axis
+from xdsl_rlx.transforms.rules.rows import decompose, leading, lift, move_axis
 from xdsl_rlx.transforms.rules.rule_table import DECOMPOSE, JVP, VJP, VMAP, Cotangent
+
+LEAST_INVERTED = 65
+"""Rows from which on an inverse is one op. Smaller matrices are solved with by registers; `inv 500` of breadth.py."""
 
 
 def _columns(b: MirBuilder, matrices: Value, x: Value) -> Value:
@@ -27,9 +32,14 @@ def _columns(b: MirBuilder, matrices: Value, x: Value) -> Value:
 
 
 def solve_vjp(op: SolveOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    """`db = a^-H g`, `da = -db x^H`; with the transpose, `db = conj(a)^-1 g`, `da = -conj(x) db^T`."""
+    """
+    `db = a^-H g`, `da = -db x^H`; with the transpose, `db = conj(a)^-1 g`, `da = -conj(x) db^T`.
+
+    A product with the inverse takes less time than another solve.
+    """
     a, x, flipped = b.value(op.a), b.conjugate(op.result), op.transpose is None
-    db = b.conjugate(b.op(type(op), op.a, b.conjugate(g).ssa, flipped))
+    solved = None if is_identity(op.b) else b.op(type(op), op.a, b.conjugate(g).ssa, flipped)
+    db = transposed(b, x) @ g if solved is None else b.conjugate(solved)
 
     def da() -> Value:
         left, right = (db, x) if flipped else (x, db)
@@ -47,6 +57,8 @@ def solve_jvp(op: SolveOp, b: MirBuilder, t_a: Value | None, t_b: Value | None) 
         moved = b.reshape(matrices @ _columns(b, matrices, x), x.shape)
         rest = -moved if rest is None else rest - moved
     assert rest is not None
+    if is_identity(op.b):
+        return [b.value(op.result) @ rest]
     return [b.op(type(op), op.a, rest.ssa, op.transpose is not None)]
 
 
@@ -55,6 +67,8 @@ def solve_decompose(op: SolveOp, b: MirBuilder) -> Sequence[Value]:
     if element_of(op.a) in COMPLEXES:
         return [_solve_by_parts(op, b)]
     packed, pivots = b.lu(op.a)
+    if op.transpose is None and shape_of(op.a)[-1] >= LEAST_INVERTED and is_identity(op.b):
+        return [b.lu_inverse(packed, pivots)]
     return [b.lu_solve(packed, pivots, op.b, op.transpose is not None)]
 
 
@@ -227,6 +241,14 @@ def lu_jvp(op: LuOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
     middle = transposed(b, f.l_inverse(transposed(b, t)))
     inner = f.lower(f.u_inverse(middle, transpose=True, last_as_one=True))
     return [inner @ f.lt + f.split(middle - f.ut @ inner, 0.0), None]
+
+
+@decompose(LuInverseOp)
+def lu_inverse_decompose(op: LuInverseOp, b: MirBuilder) -> Sequence[Value]:
+    """The solve with the identity."""
+    packed = b.value(op.packed)
+    identity = b.expand(b.eye(packed.shape[-1], dtype=packed.dtype), packed.shape)
+    return [b.lu_solve(packed, op.pivots, identity)]
 
 
 def _outer(b: MirBuilder, like: Value, x: Value, y: Value) -> Value:

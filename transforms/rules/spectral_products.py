@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.mir.cast import CastOp
-from xdsl_rlx.dialects.mir.creation import IotaOp
-from xdsl_rlx.dialects.mir.elementwise import AddOp, ConstantOp, DivOp, EqOp, MulOp, WhereOp
+from xdsl_rlx.dialects.mir.elementwise import DivOp, MulOp, WhereOp
 from xdsl_rlx.dialects.mir.factor import EighOp, SvdOp
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.matrix_function import MatrixFunctionOp
@@ -18,6 +16,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.canonicalize.mir import splat
+from xdsl_rlx.transforms.identity_matrix import is_identity
 from xdsl_rlx.transforms.rules.linalg import transposed
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Raised
 
@@ -99,41 +98,11 @@ def _diagonal(value: SSAValue) -> tuple[SSAValue, int] | None:
     elif isinstance(owner, MulOp):
         sides = [(owner.lhs, owner.rhs), (owner.rhs, owner.lhs)]
     for factor, identity in sides:
-        if _is_identity(identity):
+        if len(shape_of(identity)) == 2 and is_identity(identity):
             for axis in (-2, -1):
                 if _is_factor(factor, axis == -1):
                     return factor, axis
     return None
-
-
-def _is_identity(value: SSAValue) -> bool:
-    """Whether a matrix is the identity: a constant, or what compares row numbers with column numbers."""
-    if len(shape_of(value)) != 2:
-        return False
-    owner = value.owner
-    while isinstance(owner, CastOp):
-        owner = owner.operand.owner
-    if isinstance(owner, ConstantOp):
-        n, *others = shape_of(owner.result)
-        return others == [n] and all(x == (k % (n + 1) == 0) for k, x in enumerate(owner.value.get_values()))
-    if not isinstance(owner, EqOp):
-        return False
-    n, *_ = shape = shape_of(owner.result)
-    numbers = sorted((_counted(owner.lhs), _counted(owner.rhs)))
-    return tuple(shape) == (n, n) and numbers == [1, 2]
-
-
-def _counted(value: SSAValue) -> int:
-    """The axis, counted from the end, along which a value is its position from 0 on; 0 if it is something else."""
-    shape = shape_of(value)
-    while isinstance(value.owner, AddOp | ReshapeOp):
-        owner = value.owner
-        if isinstance(owner, AddOp) and splat(owner.rhs) != 0:
-            return 0
-        value = owner.lhs if isinstance(owner, AddOp) else owner.operand
-    if not isinstance(value.owner, IotaOp) or len(shape_of(value)) != 1:
-        return 0
-    return 1 if len(shape) == 1 or shape[-2] == 1 else 2 if shape[-1] == 1 else 0
 
 
 def _applied(value: SSAValue) -> _Scaled | None:

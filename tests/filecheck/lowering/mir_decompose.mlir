@@ -47,3 +47,22 @@ func.func @loops(%h: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   }
   func.return %0, %3 : tensor<2xf32>, tensor<2xf32>
 }
+
+// -----
+
+// Of many rows, a solve with the identity is an inverse.
+// CHECK-LABEL: func.func @inverse
+// CHECK-NEXT: %0, %1 = mir.lu %a : (tensor<65x65xf64>) -> (tensor<65x65xf64>, tensor<65xi32>)
+// CHECK-NEXT: %2 = mir.lu_inverse %0, %1 : (tensor<65x65xf64>, tensor<65xi32>) -> tensor<65x65xf64>
+// CHECK: mir.lu_solve
+// CHECK-NEXT: func.return %2, %6
+func.func @inverse(%a: tensor<65x65xf64>, %small: tensor<3x3xf64>) -> (tensor<65x65xf64>, tensor<3x3xf64>) {
+  %0 = mir.iota axis 0 : tensor<65xi64>
+  %1 = mir.reshape %0 : tensor<65xi64> to tensor<65x1xi64>
+  %2 = mir.eq %1, %0 : (tensor<65x1xi64>, tensor<65xi64>) -> tensor<65x65xi1>
+  %3 = mir.cast %2 : tensor<65x65xi1> to tensor<65x65xf64>
+  %4 = mir.dense_solve %a, %3 : (tensor<65x65xf64>, tensor<65x65xf64>) -> tensor<65x65xf64>
+  %5 = mir.constant dense<[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]> : tensor<3x3xf64>
+  %6 = mir.dense_solve %small, %5 : (tensor<3x3xf64>, tensor<3x3xf64>) -> tensor<3x3xf64>
+  func.return %4, %6 : tensor<65x65xf64>, tensor<3x3xf64>
+}

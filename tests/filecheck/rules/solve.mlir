@@ -161,3 +161,24 @@ func.func @triangular_solve(%m: tensor<3x3xf32>, %r: tensor<3xf32>, %x: tensor<3
   }
   func.return %dm, %dr : tensor<3x3xf32>, tensor<3xf32>
 }
+
+// -----
+
+// A product with the inverse in place of another solve.
+// CHECK-LABEL: func.func @inverse(%m: tensor<2x2xf32>, %x: tensor<2x2xf32>, %g: tensor<2x2xf32>) -> tensor<2x2xf32> {
+// CHECK-NEXT: %0 = mir.transpose %x perm [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %1 = mir.matmul %0, %g : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %2 = mir.transpose %x perm [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %3 = mir.matmul %1, %2 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: %dm = mir.neg %3 : tensor<2x2xf32>
+// CHECK-NEXT: func.return %dm : tensor<2x2xf32>
+// CHECK-NEXT: }
+func.func @inverse(%m: tensor<2x2xf32>, %x: tensor<2x2xf32>, %g: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %identity = mir.constant dense<[[1.0, 0.0], [0.0, 1.0]]> : tensor<2x2xf32>
+  %dm = mir.vjp primals(%m, %identity : tensor<2x2xf32>, tensor<2x2xf32>) outputs(%x : tensor<2x2xf32>) cotangents(%g : tensor<2x2xf32>) of [0] wrt [0] -> tensor<2x2xf32> {
+  ^bb0(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>):
+    %0 = mir.dense_solve %a, %b : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    mir.yield %0 : tensor<2x2xf32>
+  }
+  func.return %dm : tensor<2x2xf32>
+}

@@ -135,6 +135,11 @@ def _factor_samples() -> list[Sample]:
             )
             name = f"lu_solve{suffix}{'-transpose' if transpose else ''}"
             rows.append(Sample(name, solve.LuSolveOp, build, operands, differentiable=(0, 2), tol=256))
+    for suffix, batch, n in (("", (), 4), ("-batch", (2, 2), 9), ("-blocks", (2,), 99), ("-none", (2,), 0)):
+        operands = (Operand((*batch, n, n), triangles), Operand((*batch, n), interchanges, "i32"))
+        build = lambda m, a, p: m.lu_inverse(a, p)  # noqa: E731
+        name = f"lu_inverse{suffix}"
+        rows.append(Sample(name, solve.LuInverseOp, build, operands, differentiable=(0,), tol=256))
     return rows
 
 
@@ -245,6 +250,12 @@ def _oracle_lu_solve(op: solve.LuSolveOp, packed: Array, pivots: Array, b: Array
     return np.array(found).reshape(b.shape)
 
 
+def _oracle_lu_inverse(op: solve.LuInverseOp, packed: Array, pivots: Array) -> Array:
+    identity = np.eye(packed.shape[-1])
+    found = _each(lambda c, p: _by_factors(c, p, identity, False), widen(packed), pivots)
+    return np.array(found).reshape(packed.shape)
+
+
 # Written out in JAX, because its LAPACK kernels wait for each other's threads forever when many are in one program.
 
 
@@ -304,13 +315,21 @@ def _jax_lu(op: solve.LuOp, a: Any) -> tuple[Any, Any]:
 
 
 def _jax_lu_solve(op: solve.LuSolveOp, packed: Any, pivots: Any, b: Any) -> Any:
+    return _jax_by_factors(packed, pivots, b, op.transpose is not None)
+
+
+def _jax_lu_inverse(op: solve.LuInverseOp, packed: Any, pivots: Any) -> Any:
+    return _jax_by_factors(packed, pivots, jnp.broadcast_to(jnp.eye(packed.shape[-1]), packed.shape), False)
+
+
+def _jax_by_factors(packed: Any, pivots: Any, b: Any, transpose: bool) -> Any:
     n = packed.shape[-1]
 
     def one(packed: Any, pivots: Any, b: Any) -> Any:
         order = lax.fori_loop(0, n, lambda k, order: _swapped(order, k, pivots[k] - 1), jnp.arange(n))
         product = (jnp.tril(packed.T, -1) + jnp.eye(n)) @ jnp.triu(packed.T)
-        transpose = product[jnp.argsort(order)]
-        return jax_eliminate(transpose.T if op.transpose is None else transpose, b)
+        matrix = product[jnp.argsort(order)]
+        return jax_eliminate(matrix if transpose else matrix.T, b)
 
     columns = b.reshape((*packed.shape[:-1], -1))
     return over_batch(one, packed.ndim)(packed, pivots, columns).reshape(b.shape)
@@ -345,6 +364,7 @@ ORACLE = {
     solve.BatchedDenseSolveOp: _oracle_solve,
     solve.LuOp: _oracle_lu,
     solve.LuSolveOp: _oracle_lu_solve,
+    solve.LuInverseOp: _oracle_lu_inverse,
     solve.InterchangeRowsOp: _oracle_interchange,
     solve.TriangularSolveOp: _oracle_triangular,
 }
@@ -353,6 +373,7 @@ JAX = {
     solve.BatchedDenseSolveOp: _jax_solve,
     solve.LuOp: _jax_lu,
     solve.LuSolveOp: _jax_lu_solve,
+    solve.LuInverseOp: _jax_lu_inverse,
     solve.InterchangeRowsOp: _jax_interchange,
     solve.TriangularSolveOp: _jax_triangular,
 }

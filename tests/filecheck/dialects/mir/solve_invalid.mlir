@@ -66,6 +66,12 @@
 
 // -----
 
+// CHECK: expected pivots of type tensor<3xi32>, got tensor<2xi32>
+%0, %1 = "test.op"() : () -> (tensor<3x3xf32>, tensor<2xi32>)
+%2 = mir.lu_inverse %0, %1 : (tensor<3x3xf32>, tensor<2xi32>) -> tensor<3x3xf32>
+
+// -----
+
 // CHECK: expected pivots [..., n] of type i32, got tensor<3xi64>
 %0, %1 = "test.op"() : () -> (tensor<3x2xf32>, tensor<3xi64>)
 %2 = mir.interchange_rows %0, %1 : (tensor<3x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
