@@ -24,6 +24,7 @@ TO_LIR = (
     "lir-overlap-collectives",
     "lir-check-bounds",
     "lir-merge-lengths",
+    "lir-prefetch-stores",
     "lir-guard-range",
     "lir-tile-matmuls",
     "lir-outline-loops",

@@ -11,8 +11,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.scan import ScanOp
+from xdsl_rlx.lowering.pass_costs import with_costs
 from xdsl_rlx.lowering.pipelines import remaining_passes
-from xdsl_rlx.lowering.target import CostModel, with_costs
+from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.transforms.driver import run_in_order
 from xdsl_rlx.transforms.mir_rematerialize import MirRematerializePass
 

@@ -19,14 +19,16 @@ from xdsl_rlx.lowering.lir_merge_lengths import LirMergeLengthsPass
 from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.lir_overlap_collectives import LirOverlapCollectivesPass
 from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
+from xdsl_rlx.lowering.lir_prefetch_stores import LirPrefetchStoresPass
 from xdsl_rlx.lowering.lir_reduce_in_place import LirReduceInPlacePass
 from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
 from xdsl_rlx.lowering.mir_decompose import MirDecomposePass
 from xdsl_rlx.lowering.mir_normalize import MirNormalizePass
 from xdsl_rlx.lowering.mir_sink_copies import MirSinkCopiesPass
 from xdsl_rlx.lowering.mir_split_axes import MirSplitAxesPass
+from xdsl_rlx.lowering.pass_costs import with_costs
 from xdsl_rlx.lowering.run_errors import ConfigurationError
-from xdsl_rlx.lowering.target import COMMON, CostModel, PrepareCosts, with_costs
+from xdsl_rlx.lowering.target import COMMON, CostModel, PrepareCosts
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import RewritingPass
 from xdsl_rlx.transforms.mir_bucket_all_reduce import MirBucketAllReducePass
@@ -150,6 +152,7 @@ def remaining_passes(module: ModuleOp, threads: int, model: CostModel = COMMON) 
         with_costs(LirMergeLaunchesPass, model),
         *network,
         LirMergeLengthsPass(),
+        with_costs(LirPrefetchStoresPass, model),
         LirGuardRangePass(),
         tiles,
         outline,

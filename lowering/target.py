@@ -9,16 +9,9 @@ quotes a case or workload.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-T = TypeVar("T", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -479,6 +472,20 @@ class RowCosts(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
+class StoreCosts(Caches):
+    """Costs of stores to memory, for `lir-prefetch-stores`."""
+
+    min_streamed_store_bytes: int = 1 << 21
+    """Bytes of a buffer from which on stores to it are prefetched. breadth.py "axpy 2000000"."""
+
+    store_block_bytes: int = 1024
+    """Bytes that are prefetched together; fewer take more instructions. breadth.py "axpy 2000000"."""
+
+    store_distance_bytes: int = 2048
+    """Bytes ahead of a store at which they are. breadth.py "axpy 2000000"."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ColumnCosts(_Checked):
     """Costs of elementwise kernels and of reductions over columns."""
 
@@ -670,7 +677,16 @@ class MergeCosts(Caches):
 
 @dataclass(frozen=True, kw_only=True)
 class CostModel(
-    TileCosts, FusionCosts, NormalizeCosts, SinkCosts, GroupCosts, LoopCosts, BucketCosts, OverlapCosts, MergeCosts
+    TileCosts,
+    FusionCosts,
+    NormalizeCosts,
+    SinkCosts,
+    GroupCosts,
+    LoopCosts,
+    BucketCosts,
+    OverlapCosts,
+    MergeCosts,
+    StoreCosts,
 ):
     """A processor and all costs of passes on it."""
 
@@ -682,17 +698,3 @@ _NAMES = frozenset(NAMES)
 
 COMMON = CostModel()
 """The registers of AVX2, which most processors have at least, and caches that most cores have."""
-
-
-# a program is lowered by fourteen passes of up to sixty costs each
-@cache
-def with_costs(kind: type[T], model: DataclassInstance, **others: Any) -> T:
-    """Return a pass, or a group of costs, with the fields that it shares with a model, and `others`."""
-    return kind(**{name: getattr(model, name) for name in _shared(kind, type(model))}, **others)
-
-
-@cache
-def _shared(kind: type[DataclassInstance], model: type[DataclassInstance]) -> tuple[str, ...]:
-    """The costs that are fields of both."""
-    names = {field.name for field in fields(model)}
-    return tuple(field.name for field in fields(kind) if field.name in NAMES and field.name in names)

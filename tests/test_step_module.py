@@ -28,6 +28,7 @@ BACK = (
     "mir-prepare-for-fusion",
     "mir-fuse",
     "convert-mir-to-lir",
+    "lir-prefetch-stores",
     "lir-guard-range",
     "lir-mark-unrolled",
     "lir-plan-memory",

@@ -17,7 +17,8 @@ from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
-from xdsl_rlx.lowering.target import TileCosts, with_costs
+from xdsl_rlx.lowering.pass_costs import with_costs
+from xdsl_rlx.lowering.target import TileCosts
 
 Array = np.ndarray
 

@@ -38,7 +38,8 @@ from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.nest import Nested
 from xdsl_rlx.lowering.nest.kernel_builder import Kernel
-from xdsl_rlx.lowering.target import CostModel, with_costs
+from xdsl_rlx.lowering.pass_costs import with_costs
+from xdsl_rlx.lowering.target import CostModel
 
 TOGETHER = 8
 """Points of a block of eight frames of f32 that are read or written at once, as vectors.

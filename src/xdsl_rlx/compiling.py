@@ -212,7 +212,7 @@ def fitted(source: GraphModule, memory_budget: SupportsIndex, threads: SupportsI
     from xdsl_rlx.lowering.mir_fit_memory import MirFitMemoryPass
     from xdsl_rlx.lowering.numba.driver.process import thread_count
     from xdsl_rlx.lowering.numba.machine.model import cost_model
-    from xdsl_rlx.lowering.target import with_costs
+    from xdsl_rlx.lowering.pass_costs import with_costs
 
     if isinstance(memory_budget, bool) or not hasattr(memory_budget, "__index__"):
         raise GraphTypeError(f"memory_budget: expected a whole number of bytes, got {shown(memory_budget)}")

@@ -28,7 +28,8 @@ from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm, emit_llvm_parts,
 from xdsl_rlx.lowering.numba.emit.python_module import emit_python
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module, lower_to_lir
-from xdsl_rlx.lowering.target import CostModel, TileCosts, with_costs
+from xdsl_rlx.lowering.pass_costs import with_costs
+from xdsl_rlx.lowering.target import CostModel, TileCosts
 
 WIDE = CostModel(lanes=16, registers=32)
 FORMS: dict[str, Callable[[Any, Any], Any]] = {

@@ -24,7 +24,8 @@ from xdsl_rlx.lowering.lir_tile_matmuls import (
 from xdsl_rlx.lowering.numba.machine import cpu
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
-from xdsl_rlx.lowering.target import Target, TileCosts, with_costs
+from xdsl_rlx.lowering.pass_costs import with_costs
+from xdsl_rlx.lowering.target import Target, TileCosts
 from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, best_tile, vectors_of_panel
 
 AVX2 = TileCosts()

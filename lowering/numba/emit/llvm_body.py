@@ -253,9 +253,9 @@ class LlvmBody(LlvmLines):
 
     def prefetch(self, op: Operation) -> None:
         buffer, *indices = op.operands
-        read, second_level, data = 0, 2, 1
+        access, level, data = (1, 3, 1) if "write" in op.properties else (0, 2, 1)
         address = self.address(buffer, indices)
-        self.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 {read}, i32 {second_level}, i32 {data})")
+        self.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 {access}, i32 {level}, i32 {data})")
 
     def alloca(self, op: Operation) -> None:
         result = op.results[0]

@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from xdsl_rlx.lowering.numba.machine import cpu, llvm
+from xdsl_rlx.lowering.pass_costs import with_costs
 from xdsl_rlx.lowering.run_errors import ConfigurationError
-from xdsl_rlx.lowering.target import COMMON, NAMES, Caches, CostModel, with_costs
+from xdsl_rlx.lowering.target import COMMON, NAMES, Caches, CostModel
 
 VARIABLE = "XDSL_RLX_COSTS"
 

@@ -1,0 +1,172 @@
+"""`lir-prefetch-stores`: lines of memory that loops fill are asked for ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
+
+from xdsl.builder import Builder
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import is_side_effect_free
+
+from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, PrefetchOp
+from xdsl_rlx.dialects.lir.bounds import constant_index
+from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
+from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder
+from xdsl_rlx.dialects.walks import ops_within
+from xdsl_rlx.lowering.functions import FUNCTIONS
+from xdsl_rlx.lowering.kernel_pass import KernelPass
+from xdsl_rlx.lowering.target import StoreCosts
+
+
+class _Line(NamedTuple):
+    """What a loop stores into: neighbours in a line of a buffer."""
+
+    buffer: SSAValue
+    front: tuple[SSAValue, ...]
+    """The indices of the line, which are the same in all iterations."""
+    rows: int
+    """Lines that lie one behind the other."""
+    columns: int
+    each: int
+    """Bytes of an element."""
+
+
+@dataclass(frozen=True)
+class LirPrefetchStoresPass(StoreCosts, KernelPass):
+    """
+    Prefetch, for writing, what innermost loops store into buffers that caches do not hold.
+
+    A store to a line that is not in the cache waits until memory has sent the line, and processors find reads ahead of
+    time, but few stores. A loop over long lines is cut into blocks. In front of each, what is about
+    `store_distance_bytes` behind it is prefetched, which is in a later line if there are several; in front of a loop
+    over a short line, all of a later one. Loops that read what they store, and those with functions, are left alone.
+
+    ```mlir
+    scf.for %i = %lo to %hi step %c1 {
+      memref.store %x, %y[%i] : memref<1000000xf32>
+    }
+    // becomes
+    scf.for %block = %lo to %middle step %c256 {
+      lir.prefetch %y[%ahead] write : memref<1000000xf32>
+      // ... and of each further line of the block
+      scf.for %i = %block to %end step %c1 {
+        memref.store %x, %y[%i] : memref<1000000xf32>
+      }
+    }
+    scf.for %i = %middle to %hi step %c1 {
+      memref.store %x, %y[%i] : memref<1000000xf32>
+    }
+    ```
+    """
+
+    name = "lir-prefetch-stores"
+
+    def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
+        """Prefetch what one kernel stores."""
+        arguments = set(kernel.body.block.args)
+        for loop in [op for op in ops_within(kernel) if isinstance(op, scf.ForOp)]:
+            is_whole = (loop.lb, loop.ub) == kernel.body.block.args[-2:]
+            lines = [
+                line
+                for line in self._lines(loop, arguments)
+                # not a strip of each line
+                if is_whole or (constant_index(loop.lb), constant_index(loop.ub)) == (0, line.columns)
+            ]
+            long = [line for line in lines if line.columns * line.each > self.store_block_bytes]
+            for line in lines:
+                if line not in long:
+                    self._fetch_row(loop, line)
+            if long:
+                self._cut(loop, long)
+
+    def _lines(self, loop: scf.ForOp, arguments: set[SSAValue]) -> list[_Line]:
+        """What a loop stores that is worth a prefetch."""
+        if loop.attributes or constant_index(loop.step) != 1:
+            return []
+        loaded, found = set[SSAValue](), dict[SSAValue, _Line]()
+        for op in loop.body.block.ops:
+            if isinstance(op, memref.LoadOp):
+                loaded.add(op.memref)
+            elif isinstance(op, memref.StoreOp):
+                line = self._line(op, loop)
+                if line is not None and op.memref in arguments:
+                    found[op.memref] = line
+            elif type(op) in FUNCTIONS or not (isinstance(op, scf.YieldOp) or is_side_effect_free(op)):
+                # what is computed takes longer than memory
+                return []
+        return [line for buffer, line in found.items() if buffer not in loaded]
+
+    def _line(self, store: memref.StoreOp, loop: scf.ForOp) -> _Line | None:
+        """What a store fills, if that is neighbours in a large buffer."""
+        type_ = store.memref.type
+        assert isinstance(type_, MemRefType)
+        shape, each = type_.get_shape(), element_bytes(type_.element_type)
+        *front, last = store.indices or (None,)
+        if last is not loop.body.block.args[0] or min(shape, default=-1) < 0 or strides_of(type_)[-1] != 1:
+            return None
+        if prod(shape) * each < self.min_streamed_store_bytes or shape[-1] * each < self.line_bytes:
+            return None
+        if any(_belongs_to(x, loop.body.block) for x in front):
+            return None
+        rows = shape[-2] if len(shape) > 1 else 1
+        return _Line(store.memref, tuple(x for x in front if x is not None), rows, shape[-1], each)
+
+    def _fetch_row(self, loop: scf.ForOp, line: _Line) -> None:
+        """Prefetch a later line in front of a loop over the whole of one."""
+        before = ScalarBuilder(Builder(InsertPoint.before(loop)))
+        if (later := self._later_row(before, line)) is not None:
+            self._fetch(before, line, later, before.const(0, INDEX), line.columns)
+
+    def _later_row(self, s: ScalarBuilder, line: _Line) -> list[SSAValue] | None:
+        """The indices of a line behind one, or None where lines are far apart."""
+        size = line.columns * line.each
+        if line.rows == 1 or size > self.l1_bytes:
+            return None
+        *others, row = line.front
+        later = s.minimum(s.of(row) + -(-self.store_distance_bytes // size), line.rows - 1)
+        return [*others, later.value]
+
+    def _fetch(self, s: ScalarBuilder, line: _Line, front: Sequence[SSAValue], first: Scalar, count: int) -> None:
+        """Prefetch so many elements of a line from one on."""
+        for column in range(0, count, self.line_bytes // line.each):
+            place = (first + column).value if column else first.value
+            s.insert(PrefetchOp(line.buffer, [*front, place], write=True))
+
+    def _cut(self, loop: scf.ForOp, lines: list[_Line]) -> None:
+        """Cut a loop into blocks, in front of each of which later lines of memory are prefetched."""
+        each = max(line.each for line in lines)
+        size, block = self.store_block_bytes // each, Block(arg_types=[INDEX, *(x.type for x in loop.iter_args)])
+        before = ScalarBuilder(Builder(InsertPoint.before(loop)))
+        inside = ScalarBuilder(Builder(InsertPoint.at_end(block)))
+        low, high = before.of(loop.lb), before.of(loop.ub)
+        middle = low + before.div(high - low, size) * size
+        start = inside.of(block.args[0])
+        block.args[0].name_hint = "block"
+        for line in lines:
+            later, first = self._later_row(before, line), start
+            if later is None:
+                first = inside.minimum(start + self.store_distance_bytes // each, line.columns - size)
+            self._fetch(inside, line, line.front if later is None else later, first, size)
+        part = loop.clone()
+        part.operands[0], part.operands[1] = start.value, (start + size).value
+        for number, value in enumerate(block.args[1:]):
+            part.operands[3 + number] = value
+        inside.insert(part)
+        inside.insert(scf.YieldOp(*part.results))
+        step = before.const(size, INDEX)
+        whole = before.insert(scf.ForOp(low.value, middle.value, step.value, loop.iter_args, block))
+        whole.location = loop.location
+        loop.operands[0] = middle.value
+        for number, value in enumerate(whole.results):
+            loop.operands[3 + number] = value
+
+
+def _belongs_to(value: SSAValue, block: Block) -> bool:
+    """Whether a value is an argument of a block, or computed in it."""
+    return (value.owner.parent if isinstance(value.owner, Operation) else value.owner) is block
