@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
@@ -17,6 +16,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, PrefetchOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.functions import FUNCTIONS
@@ -69,7 +69,7 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
 
     def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
         """Prefetch what one kernel stores."""
-        arguments = set(kernel.body.block.args)
+        arguments = set[SSAValue](kernel.body.block.args)
         for loop in [op for op in ops_within(kernel) if isinstance(op, scf.ForOp)]:
             is_whole = (loop.lb, loop.ub) == kernel.body.block.args[-2:]
             lines = [
@@ -104,18 +104,19 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
 
     def _line(self, store: memref.StoreOp, loop: scf.ForOp) -> _Line | None:
         """What a store fills, if that is neighbours in a large buffer."""
-        type_ = store.memref.type
-        assert isinstance(type_, MemRefType)
+        type_ = memref_of(store.memref)
         shape, each = type_.get_shape(), element_bytes(type_.element_type)
-        *front, last = store.indices or (None,)
-        if last is not loop.body.block.args[0] or min(shape, default=-1) < 0 or strides_of(type_)[-1] != 1:
+        if not shape:
+            return None
+        *front, last = list(store.indices)
+        if last is not loop.body.block.args[0] or min(shape) < 0 or strides_of(type_)[-1] != 1:
             return None
         if prod(shape) * each < self.min_streamed_store_bytes or shape[-1] * each < self.line_bytes:
             return None
         if any(_belongs_to(x, loop.body.block) for x in front):
             return None
         rows = shape[-2] if len(shape) > 1 else 1
-        return _Line(store.memref, tuple(x for x in front if x is not None), rows, shape[-1], each)
+        return _Line(store.memref, tuple(front), rows, shape[-1], each)
 
     def _fetch_row(self, loop: scf.ForOp, line: _Line) -> None:
         """Prefetch a later line in front of a loop over the whole of one."""
