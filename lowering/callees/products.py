@@ -107,10 +107,22 @@ class TileFunction(CalledFunction):
             left = Strided(made.buffers["left"], (), first=first, strides=strides)
             first = (s.of(n) * (words[self.INTO_LINE] * self.rows)).value
             into = Strided(made.buffers["into"], (), first=first, strides=(words[self.INTO_LINE].value, None))
+            self._fetch_result(inside, made, into)
             self._block(inside, made, left, into, words, length).emit(inside)
 
         made.nest.each((made.kernel.index(0), words[self.COUNT].value), "i", tile)
         return made.kernel
+
+    def _fetch_result(self, nest: Nest, made: _Building, into: Strided) -> None:
+        """Prefetch the lines of the result, which would else be waited for behind the last term."""
+        each = made.model.line_bytes // element_bytes(DTYPES[self.element])
+
+        def row(inside: Nest, r: SSAValue) -> None:
+            for ahead in range(0, self.columns, each):
+                place = into.at(inside, r, made.kernel.index(ahead))
+                inside.builder.insert(PrefetchOp(into.buffer, place, write=True))
+
+        nest.each((made.kernel.index(0), made.kernel.index(self.rows)), "r", row)
 
     def _block(
         self, nest: Nest, made: _Building, left: Strided, into: Strided, words: list[Scalar], length: Scalar
