@@ -24,14 +24,22 @@ from xdsl_rlx.lowering.numba.math.math_core import (
 
 @dataclass(frozen=True)
 class _Range:
-    """Arguments beyond these give 0 (-1 for expm1) or infinity whatever they are."""
+    """
+    Arguments beyond these give 0 (-1 for expm1) or infinity whatever they are.
+
+    At the lowest ones a power of 2 has the bits of 0, or of infinity in the divisor of sigmoid. A product that is less
+    than all numbers takes a processor ten times as long as 0 does, and masks are -1e9 or -inf.
+    """
 
     lowest: float
+    """-226 and -1122 times ln(2), about."""
     highest: float
     lowest_normal: float
     """Below this the result may be denormal."""
     lowest_exp2: float
     highest_exp2: float
+    lowest_sigmoid: float
+    """-192 and -1536 times ln(2), about."""
     highest_sigmoid: float
     """From here on sigmoid is 1."""
     shift: int
@@ -39,8 +47,8 @@ class _Range:
 
 
 _RANGE = {
-    F32: _Range(-105.0, 88.8, -80.0, -151.0, 128.0, 43.0, 64),
-    F64: _Range(-746.0, 709.8, -700.0, -1076.0, 1024.0, 350.0, 512),
+    F32: _Range(-156.65, 88.8, -80.0, -226.0, 128.0, -133.08, 43.0, 64),
+    F64: _Range(-777.71, 709.8, -700.0, -1122.0, 1024.0, -1064.67, 350.0, 512),
 }
 
 EXP = {
@@ -254,7 +262,7 @@ def sigmoid(b: ScalarBuilder, x: Scalar) -> Scalar:
     """
     f = format_of(x)
     limits = _RANGE[f]
-    n, r = _reduce(b, -at_most(b, at_least(b, x, limits.lowest), limits.highest_sigmoid))
+    n, r = _reduce(b, -at_most(b, at_least(b, x, limits.lowest_sigmoid), limits.highest_sigmoid))
     p = b.fma(r, b.fma(r, polynomial(b, r, EXP[f]), 1.0), 1.0)
     scale = b.bitcast((n.bits(b) << f.digits) + (f.one_bits - (limits.shift << f.digits)), f.type)
     c = 2.0**-limits.shift
