@@ -115,8 +115,8 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
             return None
         if any(_belongs_to(x, loop.body.block) for x in front):
             return None
-        rows = shape[-2] if len(shape) > 1 else 1
-        return _Line(store.memref, tuple(front), rows, shape[-1], each)
+        rows, columns = (1, *shape)[-2:]
+        return _Line(store.memref, tuple(front), rows, columns, each)
 
     def _fetch_row(self, loop: scf.ForOp, line: _Line) -> None:
         """Prefetch a later line in front of a loop over the whole of one."""
