@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
@@ -69,7 +70,9 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
 
     def rewrite(self, kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
         """Prefetch what one kernel stores."""
-        arguments = set[SSAValue](kernel.body.block.args)
+        arguments = set[SSAValue](filter(self._is_streamed, kernel.body.block.args))
+        if not arguments:
+            return
         for loop in [op for op in ops_within(kernel) if isinstance(op, scf.ForOp)]:
             is_whole = (loop.lb, loop.ub) == kernel.body.block.args[-2:]
             lines = [
@@ -85,6 +88,15 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
             if long:
                 self._cut(loop, long)
 
+    def _is_streamed(self, argument: SSAValue) -> bool:
+        """Whether an argument of a kernel is a buffer of a known size that caches do not hold."""
+        if not isinstance(argument.type, MemRefType):
+            return False
+        type_ = memref_of(argument)
+        shape = type_.get_shape()
+        known = len(shape) > 0 and min(shape) > 0
+        return known and prod(shape) * element_bytes(type_.element_type) >= self.min_streamed_store_bytes
+
     def _lines(self, loop: scf.ForOp, arguments: set[SSAValue]) -> list[_Line]:
         """What a loop stores that is worth a prefetch."""
         if loop.attributes or constant_index(loop.step) != 1:
@@ -94,8 +106,8 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
             if isinstance(op, memref.LoadOp):
                 loaded.add(op.memref)
             elif isinstance(op, memref.StoreOp):
-                line = self._line(op, loop)
-                if line is not None and op.memref in arguments:
+                line = self._line(op, loop) if op.memref in arguments else None
+                if line is not None:
                     found[op.memref] = line
             elif type(op) in FUNCTIONS or not (isinstance(op, scf.YieldOp) or is_side_effect_free(op)):
                 # what is computed takes longer than memory
@@ -103,17 +115,13 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
         return [line for buffer, line in found.items() if buffer not in loaded]
 
     def _line(self, store: memref.StoreOp, loop: scf.ForOp) -> _Line | None:
-        """What a store fills, if that is neighbours in a large buffer."""
+        """What a store fills, if that is neighbours in a line."""
         type_ = memref_of(store.memref)
         shape, each = type_.get_shape(), element_bytes(type_.element_type)
-        if not shape:
-            return None
         *front, last = list(store.indices)
-        if last is not loop.body.block.args[0] or min(shape) < 0 or strides_of(type_)[-1] != 1:
+        if last is not loop.body.block.args[0] or strides_of(type_)[-1] != 1:
             return None
-        if prod(shape) * each < self.min_streamed_store_bytes or shape[-1] * each < self.line_bytes:
-            return None
-        if any(_belongs_to(x, loop.body.block) for x in front):
+        if shape[-1] * each < self.line_bytes or any(_belongs_to(x, loop.body.block) for x in front):
             return None
         rows, columns = (1, *shape)[-2:]
         return _Line(store.memref, tuple(front), rows, columns, each)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="DataclassInstance")
 
 
-# a program is lowered by fourteen passes of up to sixty costs each
+# a program is lowered by fifteen passes of up to sixty costs each
 @cache
 def with_costs(kind: type[T], model: DataclassInstance, **others: Any) -> T:
     """Return a pass, or a group of costs, with the fields that it shares with a model, and `others`."""

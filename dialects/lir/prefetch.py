@@ -26,10 +26,10 @@ class PrefetchOp(IRDLOperation):
 
     buffer = operand_def(MemRefType.constr())
     indices = var_operand_def(INDEX)
+    write = opt_prop_def(UnitAttr)
 
     # an effect on memory, so that it is neither removed nor moved
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    write = opt_prop_def(UnitAttr)
     assembly_format = "$buffer `[` $indices `]` (`write` $write^)? attr-dict `:` type($buffer)"
 
     def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue], write: bool = False):

@@ -225,7 +225,7 @@ class FactorBuilder(BuilderCore):
 
     def inv(self, a: Operand) -> Value:
         """
-        Return `a^-1` for each matrix of [..., n, n], by a solve; singular matrices behave as in `mir.dense_solve`.
+        Return `a^-1` for each matrix of [..., n, n], by a solve. Where `a` is singular, elements are infinite or NaN.
         """
         m, matrices = self._this, self.value(self.operand(a))
         check_square(matrices.shape)

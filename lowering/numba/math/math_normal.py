@@ -21,10 +21,10 @@ from xdsl_rlx.lowering.numba.math.math_exp import EXP
 _GAUSSIAN_ZERO = {F32: 16.2718, F64: 38.8188}
 """Here the power of 2 in e^(-x^2/2) has the bits of 0. From 14.5 and 38.7 on that is less than half the smallest
 denormal number, but a product that is less takes a processor ten times as long as 0."""
-_GELU_ZERO = {F32: 14.5, F64: 38.7}
-"""From here on the tail of gelu is less than half the smallest denormal number."""
 _ERFC_ZERO = {F32: 11.5059, F64: 27.4491}
 """The same for e^(-x^2), and erfc."""
+_GELU_ZERO = {F32: 14.5, F64: 38.7}
+"""From here on the tail of gelu is less than half the smallest denormal number."""
 _RATIO_END = {F32: 10.25, F64: 27.3}
 """`_doubled_ratio` is right up to sqrt(2) times this."""
 _SQRT_2 = {F32: (1.4142135381698608, 2.420323420895794e-08), F64: (1.4142135623730951, -9.667293313452913e-17)}
