@@ -135,7 +135,7 @@ def hint_of(loop: scf.ForOp, known: Mapping[SSAValue, int] = MappingProxyType({}
     if LANES in loop.attributes:
         return AS_VECTORS
     ops = loop.body.block.ops
-    if OUTLINE in loop.attributes and any(UNROLL in op.attributes and LANES not in op.attributes for op in ops):
+    if OUTLINE in loop.attributes and _is_scalar(loop) and any(UNROLL in op.attributes for op in ops):
         return TRANSPOSED
     calls = sum(type(op) in FUNCTIONS for op in ops)
     low, high = (known.get(x, constant_index(x)) for x in (loop.lb, loop.ub))
@@ -150,6 +150,11 @@ def hint_of(loop: scf.ForOp, known: Mapping[SSAValue, int] = MappingProxyType({}
     if not calls or count < SHORT_LOOP:
         return None
     return INTERLEAVE[2 if calls >= LONG_CHAIN and count < LONG_LOOP else 4]
+
+
+def _is_scalar(loop: scf.ForOp) -> bool:
+    """Whether nothing in a loop is vectors already, of which LLVM could make none."""
+    return not any(LANES in op.attributes for op in loop.walk())
 
 
 def _merges(loop: scf.ForOp) -> bool:

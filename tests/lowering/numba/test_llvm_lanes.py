@@ -309,3 +309,17 @@ lir.kernel @k(%x: memref<3x4xbf16>, %o: memref<3x4xi32>, %lo: index, %hi: index)
     expected = np.stack([low | high << 16 for low, high in pairs], -1)
     assert np.array_equal(found.view(np.uint32), expected)
     assert emit_llvm([op for op in rlx.parse(text).walk() if isinstance(op, KernelOp)]).count("load i32") == 1
+
+
+def test_llvm_is_asked_for_vectors_of_loops_without_any():
+    """Tiles of a short product are written out: the loop over them has vectors already."""
+    x = np.zeros((5000, 64), np.float32)
+    graph = rlx.trace(rlx.grad(lambda x: (x @ np.ones((64, 8), np.float32)).sum()), x)
+    lines = rlx.llvm_source(graph, threads=1).splitlines()
+    asked = {line.split(" = ")[0] for line in lines if "llvm.loop.vectorize.width" in line}
+    of_tiles = [n for n, line in enumerate(lines) if re.match(r"define void @part_", line)]
+    assert of_tiles
+    for first in of_tiles:
+        ends = lines.index("}", first)
+        assert any("<16 x float>" in line or "<8 x float>" in line for line in lines[first:ends])
+        assert not any(line.endswith(f"!llvm.loop {name}") for line in lines[first:ends] for name in asked)
