@@ -29,9 +29,9 @@ from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.names import text_of
 from xdsl_rlx.dialects.shapes import check_size, element_of, shape_of
 from xdsl_rlx.lowering.buffers import Buffer, contiguous
-from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, VIEW
+from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, UPDATED, VIEW
 from xdsl_rlx.lowering.fuse.nesting import GroupLoops
-from xdsl_rlx.lowering.homes import can_store_twice, fits, in_time, is_only_placed
+from xdsl_rlx.lowering.homes import can_store_twice, fits, in_time, is_only_placed, is_read_once
 from xdsl_rlx.lowering.launches import Launches, Loops, stem_of_ops
 from xdsl_rlx.lowering.loops.branch_lower import inline_remats, lower_if, lower_while
 from xdsl_rlx.lowering.loops.scan_loop import lower_scan
@@ -211,6 +211,8 @@ class _Lowering:
                 is_bucket = all(isinstance(use.operation, CollectiveOp) for use in op.results[0].uses)
                 window = number if is_bucket else self.costs.concat_window_ops
                 self._give_places(op, computed[max(number - window, 0) : number])
+            elif (updated := UPDATED.get(type(op))) is not None and is_read_once(updated(op)):
+                self._give_place(updated(op), op, computed[:number])
         for op in ops:
             self._lower(op)
 
@@ -239,6 +241,18 @@ class _Lowering:
                 if not self.buffers.homes.of(part) and not place.is_contiguous and not is_only_placed(part):
                     self.buffers.homes.want(part, self.buffers.slot_for(part))
                 self.buffers.homes.want(part, place)
+
+    def _give_place(self, updated: SSAValue, op: Operation, before: Sequence[Operation]) -> None:
+        """Let an operand be computed right into the result in which a kernel changes it, as `_give_places` does."""
+        (result,) = op.results
+        if not isinstance(updated.owner, Operation) or updated.owner not in before:
+            return
+        if not self.buffers.homes.of(result):
+            self.buffers.homes.want(result, self.buffers.slot_for(result))
+        home = self.buffers.homes.of(result)[0]
+        readers = self._readers_of(home)
+        if not any(other in readers for other in before[before.index(updated.owner) :]):
+            self.buffers.homes.want(updated, home)
 
     def _readers_of(self, home: Buffer) -> Collection[Operation]:
         """The ops that read the argument in which a buffer lies, if it is updated: views of it do not read."""
@@ -313,6 +327,8 @@ class _Lowering:
         elif PLACE.get(type(op)) is not None:
             self._lower_places(op)
         elif (nest := NEST.get(type(op))) is not None:
+            if (updated := UPDATED.get(type(op))) is not None:
+                self._bring(updated(op), self.buffers.write(op.results[0]), op.location)
             self.launches.nest(op, nest)
         elif LOOPS.get(type(op)) is not None:
             reads = {operand: self.buffers.of[operand] for operand in op.operands}

@@ -178,6 +178,16 @@ def is_only_placed(value: SSAValue) -> bool:
     return all(PLACE.get(type(use.operation)) is not None for use in value.uses)
 
 
+def is_read_once(value: SSAValue) -> bool:
+    """Whether one op alone reads a value, and what it is a view of."""
+    while value.has_one_use():
+        owner = value.owner
+        if not isinstance(owner, Operation) or VIEW.get(type(owner)) is None:
+            return True
+        value = owner.operands[0]
+    return False
+
+
 def _line(place: Buffer) -> int:
     """How many elements of a place lie next to each other."""
     line = 1

@@ -112,13 +112,9 @@ class Launches:
             return work.launches
 
         reads = {operand: self.buffers.of[operand] for operand in op.operands}
-        # it is computed into the first of its places only
-        homes = [next(iter(self.buffers.homes.of(result)), None) for result in op.results]
-        over = [
-            home is not None and is_updated(home) and read.root is home.root
-            for home in homes
-            for read in reads.values()
-        ]
+        # it is computed into the first of its places only, which may be that of an operand
+        homes = [self.buffers.of.get(x) or next(iter(self.buffers.homes.of(x)), None) for x in op.results]
+        over = [home is not None and read.root is home.root for home in homes for read in reads.values()]
         # rules leave out results that nothing reads
         used = [result.first_use is not None for result in op.results]
         self._once(Site([op], [reads], offsets=True, also=[*over, *used]), launches, stem_of_ops([op]), op.location)

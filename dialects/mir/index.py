@@ -20,7 +20,16 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects.mir.core import AlongAxis, HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Integer, Tensor, flag, integer, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
-from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, normalize_axis, shape_of
+from xdsl_rlx.dialects.shapes import (
+    FLOATS,
+    INTS,
+    check_element,
+    dims,
+    element_of,
+    normalize_axis,
+    same_element_type,
+    shape_of,
+)
 
 
 class Taken(NamedTuple):
@@ -44,7 +53,15 @@ def taken_shape(table: Sequence[int], indices: Sequence[int], axis: int, batch_d
     return (*table[:axis], *indices[batch_dims:], *table[axis + 1 :])
 
 
-def scatter_type(updates: SSAValue, indices: SSAValue, extent: int, axis: int, batch_dims: int) -> Attribute:
+def added_extents(shape: Sequence[int], indices: Sequence[int], axis: int, batch_dims: int) -> Taken:
+    """The extents of the loops that add to a tensor of this shape."""
+    count = prod(indices[batch_dims:])
+    return Taken(prod(shape[:batch_dims]), prod(shape[batch_dims:axis]), shape[axis], count, prod(shape[axis + 1 :]))
+
+
+def scatter_type(
+    updates: SSAValue, indices: SSAValue, extent: int, axis: int, batch_dims: int
+) -> TensorType[Attribute]:
     """The type of `updates` added into an axis of `extent`; VerifyException if the shapes do not fit."""
     check_element(element_of(indices), (*INTS, f32), "indices")
     if extent < 0:
@@ -114,9 +131,7 @@ class ScatterOp(MirOp, abc.ABC):
     @property
     def extents(self) -> Taken:
         """The extents of the loops."""
-        shape, axis, batch = shape_of(self.result), self.axis_index, self.batch_dims.value.data
-        count = prod(shape_of(self.indices)[batch:])
-        return Taken(prod(shape[:batch]), prod(shape[batch:axis]), shape[axis], count, prod(shape[axis + 1 :]))
+        return added_extents(shape_of(self.result), shape_of(self.indices), self.axis_index, self.batch_dims.value.data)
 
     def infer_types(self) -> tuple[Attribute]:
         axis, batch_dims = self.axis.value.data, self.batch_dims.value.data
@@ -137,6 +152,56 @@ class ScatterAddOp(ScatterOp, name="mir.scatter_add"):
         "$updates `,` $indices `axis` $axis `batch_dims` $batch_dims `extent` $extent attr-dict "
         "`:` functional-type(operands, results)"
     )
+
+
+class IndexAddOp(MirOp, name="mir.index_add"):
+    """
+    `result[b, o, v, i] = input[b, o, v, i] + sum of updates[b, o, k, i] over the k with indices[b, k] = v`.
+
+    `updates`, `indices` and axes are those of a `mir.scatter_add` whose result has the shape of `input`, but for the
+    `extent` of its axis: an index outside of `[0, extent)` is clamped to it, and what is added behind the last slice of
+    `input` is dropped.
+    """
+
+    input: Tensor = tensor()
+    updates: Tensor = tensor()
+    indices: Tensor = tensor(alone=True)
+    extent: Integer = integer()
+    axis: Integer = integer(default=0)
+    batch_dims: Integer = integer(default=0)
+    result = result_def(AnyTensorConstr)
+
+    traits = traits_def(HasKernel())
+    assembly_format = (
+        "$input `,` $updates `,` $indices `axis` $axis `batch_dims` $batch_dims `extent` $extent attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    @property
+    def axis_index(self) -> int:
+        """The axis counted from the front."""
+        return normalize_axis(self.axis.value.data, len(shape_of(self.result)))
+
+    @property
+    def extents(self) -> Taken:
+        """The extents of the loops; that of the axis is the one of `input`."""
+        return added_extents(shape_of(self.result), shape_of(self.indices), self.axis_index, self.batch_dims.value.data)
+
+    def infer_types(self) -> tuple[Attribute]:
+        extent, axis, batch_dims = self.extent.value.data, self.axis.value.data, self.batch_dims.value.data
+        added = scatter_type(self.updates, self.indices, extent, axis, batch_dims)
+        element, shape, given = (
+            same_element_type(self.input, self.updates),
+            list(added.get_shape()),
+            shape_of(self.input),
+        )
+        check_element(element, (*FLOATS, *INTS))
+        axis = normalize_axis(axis, len(shape))
+        if len(given) == len(shape) and given[axis] <= extent:
+            shape[axis] = given[axis]
+        if tuple(shape) != tuple(given):
+            raise VerifyException(f"cannot add updates of shape {dims(shape_of(self.updates))} to shape {dims(given)}")
+        return (TensorType(element, given),)
 
 
 class ScatterMaxOp(ScatterOp, name="mir.scatter_max"):
@@ -315,6 +380,7 @@ class IndexBuilder(BuilderCore):
 
     gather = method(GatherOp)
     scatter_add = method(ScatterAddOp)
+    index_add = method(IndexAddOp)
     scatter_max = method(ScatterMaxOp)
     gather_backward = method(GatherBackwardOp)
     topk = method(TopkOp)

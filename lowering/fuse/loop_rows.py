@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects import mir
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.dialects.mir import complex, creation, linalg, reduce, shape
+from xdsl_rlx.dialects.mir import complex, creation, index, linalg, reduce, shape
 from xdsl_rlx.dialects.mir.core import Elementwise
 from xdsl_rlx.dialects.shapes import normalize_axis, shape_of
 from xdsl_rlx.lowering.fuse.loop_tables import (
@@ -20,6 +20,7 @@ from xdsl_rlx.lowering.fuse.loop_tables import (
     PLACE,
     PRODUCT,
     REDUCTION,
+    UPDATED,
     VIEW,
     Axes,
     Loops,
@@ -186,6 +187,7 @@ def _concat_places(op: Operation, layout: StridedLayout) -> Sequence[tuple[SSAVa
 
 
 PLACE.add(shape.ConcatOp, _concat_places)
+UPDATED.add(index.IndexAddOp, lambda op: op.operands[0])
 
 
 LOOPS.add(linalg.MatmulOp, result_loops)

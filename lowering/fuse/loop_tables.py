@@ -63,6 +63,9 @@ PRODUCT: RuleTable[Callable[[Operation], tuple[SSAValue, SSAValue]]] = RuleTable
 PLACE: RuleTable[Callable[[Operation, StridedLayout], Sequence[tuple[SSAValue, StridedLayout]]]] = RuleTable("place")
 """An op whose operands are copied into windows of its result."""
 
+UPDATED: RuleTable[Callable[[Operation], SSAValue]] = RuleTable("updated")
+"""The operand of which the kernel of an op finds a copy in its result, to change elements of it."""
+
 NORMALIZE: RuleTable[Callable[[Operation, MirBuilder, NormalizeCosts], Sequence[Value] | None]] = RuleTable("normalize")
 """An op that some cases of which have to become other ops before they are loops; None for the other cases."""
 

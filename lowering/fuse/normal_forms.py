@@ -18,9 +18,9 @@ from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp
 from xdsl_rlx.dialects.mir.branch import WhileOp
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvOp, Windows
 from xdsl_rlx.dialects.mir.creation import IotaOp
-from xdsl_rlx.dialects.mir.elementwise import PowOp
+from xdsl_rlx.dialects.mir.elementwise import AddOp, PowOp
 from xdsl_rlx.dialects.mir.fake_quantize import StraightThroughOp
-from xdsl_rlx.dialects.mir.index import CumsumOp, ScatterAddOp, TopkOp
+from xdsl_rlx.dialects.mir.index import CumsumOp, IndexAddOp, ScatterAddOp, TopkOp
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
@@ -33,7 +33,7 @@ from xdsl_rlx.dialects.mir.quant import (
 )
 from xdsl_rlx.dialects.mir.random import DrawOp
 from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceOp
-from xdsl_rlx.dialects.mir.shape import ConcatOp
+from xdsl_rlx.dialects.mir.shape import ConcatOp, NarrowOp
 from xdsl_rlx.dialects.mir.special import SpecialFunctionOp
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of, u8, u32
@@ -115,6 +115,26 @@ def _interleaved(op: Operation, b: MirBuilder, costs: NormalizeCosts) -> Sequenc
 NORMALIZE.add(ConcatOp, _interleaved)
 
 
+def _index_add(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] | None:
+    """Scattered updates are added right into what they are added to."""
+    assert isinstance(op, AddOp)
+    for input_, added in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        part = added.owner
+        sums = part.operand if isinstance(part, NarrowOp) else added
+        scatter = sums.owner
+        if not isinstance(scatter, ScatterAddOp) or not added.has_one_use() or not sums.has_one_use():
+            continue
+        axis, dims, extent = scatter.axis_index, scatter.batch_dims.value.data, scatter.extent.value.data
+        if isinstance(part, NarrowOp) and part.bounds[:2] != (axis, 0):
+            continue
+        if shape_of(input_) == shape_of(added):
+            return [b.index_add(input_, scatter.updates, scatter.indices, extent, axis, dims)]
+    return None
+
+
+NORMALIZE.add(AddOp, _index_add)
+
+
 def _in_f32(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] | None:
     """Half floats are computed with in f32."""
     if not is_half(op.operands[0]):
@@ -136,6 +156,7 @@ for _op in (
     DrawOp,
     GroupedMatmulOp,
     GroupedMatmulBackwardWeightOp,
+    IndexAddOp,
     Maxpool2dBackwardOp,
     ScatterAddOp,
     SpecialFunctionOp,

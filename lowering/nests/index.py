@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import AnyFloat, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.constants import integer_range, is_integer
-from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, ScatterAddOp, ScatterMaxOp, ScatterOp
+from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, IndexAddOp, ScatterAddOp, ScatterMaxOp, ScatterOp
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, maximum, minimum, rolled, scratch
@@ -117,8 +117,18 @@ def scatter_max_nest(op: ScatterMaxOp, work: Work) -> None:
     _scatter(op, work, *((least, maximum) if op.smallest is None else (most, minimum)))
 
 
-def _scatter(op: ScatterOp, work: Work, start: float, combine: Combine) -> None:
-    """An iteration fills and combines a block of columns, index by index: equal indices never meet in two threads."""
+@NEST.rule(IndexAddOp)
+def index_add_nest(op: IndexAddOp, work: Work) -> None:
+    """As a scatter, into the copy of the input that is in the result."""
+    _scatter(op, work, None, _sum)
+
+
+def _scatter(op: ScatterOp | IndexAddOp, work: Work, start: float | None, combine: Combine) -> None:
+    """
+    An iteration fills and combines a block of columns, index by index: equal indices never meet in two threads.
+
+    Without `start`, nothing is filled. What is added behind the last slice is dropped.
+    """
     batches, outer, extent, count, inner = op.extents
     updates = _all_alike(op.updates, (batches, outer, count, inner), work)
     indices = work.read(op.indices, (batches, count))
@@ -127,25 +137,31 @@ def _scatter(op: ScatterOp, work: Work, start: float, combine: Combine) -> None:
     most = min(max(share, COLUMNS), MOST_COLUMNS)
     blocks, width, element = -(-inner // most), max(min(inner, most), 1), element_of(op.updates)
     type_ = i64 if element in (u8, u32) else compute_type(element)
+    fills, ends = start is not None, op.extent.value.data
+    drops = ends > extent
+    size = ((extent if fills else 0) + 2 * count) * width
 
-    @work.over(batches * outer * blocks if extent else 0, (extent + 2 * count) * width, [updates, indices], [result])
+    @work.over(batches * outer * blocks if extent else 0, size, [updates, indices], [result])
     def scatter(it: Iteration, updates: Array, indices: Array, result: Array) -> None:
         b, o, block = it.unravel(batches, outer, blocks)
         columns = range(block * most, min((block + 1) * most, inner))
-        for v in range(extent):
-            for j in columns:
-                result[b, o, v, j] = cast(start, type_)
+        if fills:
+            for v in range(extent):
+                for j in columns:
+                    result[b, o, v, j] = cast(start, type_)
         blocked = count - count % SCATTERED if inner == 1 else 0
         for first in range(0, blocked, SCATTERED):
             for n in range(SCATTERED):
-                target = clamped(indices[b, first + n], extent)
-                before = cast(result[b, o, target, 0], type_)
-                result[b, o, target, 0] = combine(before, cast(updates[b, o, first + n, 0], type_))
+                target = clamped(indices[b, first + n], ends)
+                if not drops or target < extent:
+                    before = cast(result[b, o, target, 0], type_)
+                    result[b, o, target, 0] = combine(before, cast(updates[b, o, first + n, 0], type_))
         for k in range(blocked, count):
-            target = clamped(indices[b, k], extent)
-            for j in columns:
-                before = cast(result[b, o, target, j], type_)
-                result[b, o, target, j] = combine(before, cast(updates[b, o, k, j], type_))
+            target = clamped(indices[b, k], ends)
+            if not drops or target < extent:
+                for j in columns:
+                    before = cast(result[b, o, target, j], type_)
+                    result[b, o, target, j] = combine(before, cast(updates[b, o, k, j], type_))
 
 
 def _all_alike(value: SSAValue, shape: Sequence[int], work: Work) -> Argument:

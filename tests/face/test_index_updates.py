@@ -69,6 +69,45 @@ def test_updates_have_the_derivatives_of_jax(name: str) -> None:
     FAMILY.check(name)
 
 
+def _mixed(xp: Any, rng: np.random.Generator, scan: Any) -> Callable[..., Any]:
+    """A program of updates among ops that read what is updated, before and behind."""
+    steps = [(int(rng.integers(7)), rng.random(2)) for _ in range(8)]
+    kept = rng.random(len(steps) + 3)
+
+    def f(x: Any, y: Any, i: Any, v: Any) -> Any:
+        values = [x, y]
+        for kind, at in steps:
+            a, b = (values[int(part * len(values))] for part in at)
+            match kind:
+                case 0:
+                    values.append(xp.tanh(a) + b)
+                case 1:
+                    values.append((a.reshape(-1).at[i + 3].add(v[:, 0])).reshape(a.shape) - b)
+                case 2:
+                    values.append(a.T.at[:, i].add(v.T).T)
+                case 3:
+                    values.append(scan(lambda c, k, b=b: (xp.sin(c).at[k].add(b[0]) * 0.5, c[0]), a, i)[0])
+                case 4:
+                    values.append(xp.concatenate([a[:2].at[i % 3].add(v), b[2:]]))
+                case _:
+                    values.append((a if kind == 5 else xp.cos(a)).at[i].add(v * b[0]))
+        return (*(value for value, part in zip(values, kept, strict=False) if part < 0.5), values[-1])
+
+    return f
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_added_to_is_changed_nowhere_else(seed: int, threads: int) -> None:
+    """An update is made in place where nothing else reads the values, also over donated arguments."""
+    x, y = np.sin(X), np.cos(X)
+    theirs = _mixed(jnp, np.random.default_rng(seed), jax.lax.scan)(*map(jnp.asarray, (x, y, AT, V)))
+    donated = ("x",) if seed % 2 else ()
+    f = rlx.compile(_mixed(np, np.random.default_rng(seed), rlx.scan), threads=threads, donate=donated)
+    for mine, other in zip(f(x.copy(), y.copy(), AT, V), theirs, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+
+
 def test_wrong_updates_are_told() -> None:
     wrong: list[tuple[Callable[[Any], Any], str]] = [
         (lambda x: x.at[9].set(0.0), "index 9 is out of range"),

@@ -9,6 +9,7 @@ from xdsl_rlx.dialects.mir.index import (
     CumsumOp,
     GatherBackwardOp,
     GatherOp,
+    IndexAddOp,
     ScatterAddOp,
     ScatterMaxOp,
     ScatterOp,
@@ -49,6 +50,13 @@ def scatter_add_vjp(op: ScatterAddOp, b: MirBuilder, g: Value) -> Sequence[Cotan
 def scatter_add_jvp(op: ScatterAddOp, b: MirBuilder, updates: Value | None, indices: None) -> Sequence[Value | None]:
     assert updates is not None
     return [b.scatter_add(updates, op.indices, op.extents.extent, op.axis_index, op.batch_dims.value.data)]
+
+
+@decompose(IndexAddOp)
+def index_add_decompose(op: IndexAddOp, b: MirBuilder) -> Sequence[Value]:
+    axis, dims, extent = op.axis_index, op.batch_dims.value.data, op.extent.value.data
+    added = b.scatter_add(op.updates, op.indices, extent, axis, dims)
+    return [b.value(op.input) + b.narrow(added, axis, 0, op.extents.extent)]
 
 
 def _shares(op: ScatterMaxOp, b: MirBuilder) -> tuple[Value, Value]:

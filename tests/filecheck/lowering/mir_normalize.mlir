@@ -147,3 +147,29 @@ func.func @powers(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %3 = mir.pow %x, %2 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   func.return %1, %3 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// What is scattered and added to a tensor is added right there; what else reads it keeps the zeros that it is added to.
+// CHECK-LABEL: func.func @index_add
+// CHECK-NEXT: %0 = mir.index_add %x, %u, %i axis 0 batch_dims 0 extent 6 : (tensor<5x3xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<5x3xf32>
+// CHECK-NEXT: %1 = mir.index_add %x, %u, %i axis 0 batch_dims 0 extent 5 : (tensor<5x3xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<5x3xf32>
+// CHECK-NEXT: %2 = mir.scatter_add %u, %i axis 0 batch_dims 0 extent 6
+// CHECK-NEXT: %3 = mir.narrow %2 axis 0 start 1 len 5
+// CHECK-NEXT: %4 = mir.add %x, %3
+// CHECK-NEXT: %5 = mir.scatter_add %u, %i axis 0 batch_dims 0 extent 5
+// CHECK-NEXT: %6 = mir.add %5, %x
+// CHECK-NEXT: func.return %0, %1, %4, %5, %6
+func.func @index_add(%x: tensor<5x3xf32>, %u: tensor<4x3xf32>, %i: tensor<4xi64>) -> (tensor<5x3xf32>, tensor<5x3xf32>, tensor<5x3xf32>, tensor<5x3xf32>, tensor<5x3xf32>) {
+  %0 = mir.scatter_add %u, %i axis 0 batch_dims 0 extent 6 : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<6x3xf32>
+  %1 = mir.narrow %0 axis 0 start 0 len 5 : (tensor<6x3xf32>) -> tensor<5x3xf32>
+  %2 = mir.add %x, %1 : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
+  %3 = mir.scatter_add %u, %i axis 0 batch_dims 0 extent 5 : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<5x3xf32>
+  %4 = mir.add %3, %x : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
+  %5 = mir.scatter_add %u, %i axis 0 batch_dims 0 extent 6 : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<6x3xf32>
+  %6 = mir.narrow %5 axis 0 start 1 len 5 : (tensor<6x3xf32>) -> tensor<5x3xf32>
+  %7 = mir.add %x, %6 : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
+  %8 = mir.scatter_add %u, %i axis 0 batch_dims 0 extent 5 : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<5x3xf32>
+  %9 = mir.add %8, %x : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
+  func.return %2, %4, %7, %8, %9 : tensor<5x3xf32>, tensor<5x3xf32>, tensor<5x3xf32>, tensor<5x3xf32>, tensor<5x3xf32>
+}

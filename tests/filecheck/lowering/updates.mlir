@@ -80,3 +80,27 @@ func.func @kept(%w: tensor<8xf32> {mir.name = "w", mir.kind = "param"}) -> (tens
   %new = mir.exp %w : tensor<8xf32>
   func.return %new, %w : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// What an index_add adds to is computed right into its result, unless something else reads it: then it is copied. Over
+// an argument, nothing is.
+// CHECK-LABEL: lir.program @index_add
+// CHECK: lir.launch @k0_tanh_exp over 15 by 15 reads(%x_1 : memref<15xf32>) writes([[A:%.*]], %b_1 : memref<15xf32>, memref<15xf32>)
+// CHECK: [[A1:%.*]] = lir.view %0 at 0 : memref<5x3xf32> to memref<1x1x5x3xf32>
+// CHECK-NEXT: lir.launch @k1_index_add over 1 by 1 reads(%u_1, %i_1 : memref<1x1x4x3xf32>, memref<1x4xi64>) writes([[A1]] : memref<1x1x5x3xf32>)
+// CHECK-NEXT: [[COPY:%.*]] = lir.view %1 at 0 : memref<5x3xf32> to memref<15xf32>
+// CHECK-NEXT: lir.launch @k2_copy over 15 by 15 reads(%b_1 : memref<15xf32>) writes([[COPY]] : memref<15xf32>)
+// CHECK-NEXT: [[B1:%.*]] = lir.view %1 at 0 : memref<5x3xf32> to memref<1x1x5x3xf32>
+// CHECK-NEXT: lir.launch @k1_index_add over 1 by 1 reads(%u_1, %i_1 : memref<1x1x4x3xf32>, memref<1x4xi64>) writes([[B1]] : memref<1x1x5x3xf32>)
+// CHECK-NEXT: [[P1:%.*]] = lir.view %p at 0 : memref<5x3xf32> to memref<1x1x5x3xf32>
+// CHECK-NEXT: lir.launch @k1_index_add over 1 by 1 reads(%u_1, %i_1 : memref<1x1x4x3xf32>, memref<1x4xi64>) writes([[P1]] : memref<1x1x5x3xf32>)
+// CHECK-NEXT: }
+func.func @index_add(%x: tensor<5x3xf32> {mir.name = "x", mir.kind = "input"}, %p: tensor<5x3xf32> {mir.name = "p", mir.kind = "param"}, %u: tensor<4x3xf32> {mir.name = "u", mir.kind = "input"}, %i: tensor<4xi64> {mir.name = "i", mir.kind = "input"}) -> (tensor<5x3xf32>, tensor<5x3xf32>, tensor<5x3xf32>, tensor<5x3xf32> {mir.aliases_input = "p"}) {
+  %a = mir.tanh %x : tensor<5x3xf32>
+  %0 = mir.index_add %a, %u, %i axis 0 batch_dims 0 extent 6 : (tensor<5x3xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<5x3xf32>
+  %b = mir.exp %x : tensor<5x3xf32>
+  %1 = mir.index_add %b, %u, %i axis 0 batch_dims 0 extent 6 : (tensor<5x3xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<5x3xf32>
+  %2 = mir.index_add %p, %u, %i axis 0 batch_dims 0 extent 6 : (tensor<5x3xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<5x3xf32>
+  func.return %0, %1, %b, %2 : tensor<5x3xf32>, tensor<5x3xf32>, tensor<5x3xf32>, tensor<5x3xf32>
+}

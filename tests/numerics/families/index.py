@@ -81,6 +81,29 @@ def _scatter_samples() -> list[Sample]:
     return rows
 
 
+def _added_samples() -> list[Sample]:
+    op = index.IndexAddOp
+    rows: list[Sample] = []
+    for suffix, updates, indices, axis, batch in (*_SCATTERS, ("-none", (0, 3), (0,), 0, 0)):
+        taken = len(indices) - batch
+        for extent, kept in ((5, 5), (5, 4), (5, 0)):
+            at = axis % (len(updates) - taken + 1)
+            shape = (*updates[:at], kept, *updates[at + taken :])
+            build = lambda m, x, y, i, n=extent, a=axis, d=batch: m.index_add(x, y, i, n, a, d)  # noqa: E731
+            operands = (Operand(shape), Operand(updates), Operand(indices, integers(0, 5), "i64"))
+            rows.append(Sample(f"index_add{suffix}-{kept}", op, build, operands, differentiable=(0, 1)))
+    build = lambda m, x, y, i: m.index_add(x, y, i, 5)  # noqa: E731
+    outside = Operand((4,), values(-3, 7, 4, 0), "i32")
+    for kept in (4, 5):
+        operands = (Operand((kept, 2)), Operand((4, 2)), outside)
+        rows.append(Sample(f"index_add-outside-{kept}", op, build, operands, differentiable=(0, 1)))
+    narrow = (Operand((5, 2)), Operand((9, 2)), Operand((9,), integers(0, 5), "i32"))
+    rows.append(Sample("index_add-narrow", op, build, narrow, ("f16", "bf16")))
+    whole = (Operand((4,), integers(0, 9)), Operand((9,), integers(0, 9)), Operand((9,), integers(0, 5), "i32"))
+    rows.append(Sample("index_add-int", op, build, whole, ("i8", "u8", "i32", "u32", "i64"), exact=True))
+    return rows
+
+
 def _extreme_samples() -> list[Sample]:
     op = index.ScatterMaxOp
     rows: list[Sample] = []
@@ -251,6 +274,28 @@ def _oracle_scatter_add(op: Adding, updates: Array, indices: Array) -> Array:
     return total.reshape(shape_of(op.result))
 
 
+def _added_places(np_: Any, op: index.IndexAddOp, given: Any, updates: Any, indices: Any) -> tuple[Any, Any, Any]:
+    """What is added to, with room for what is dropped, the index arrays of where, and the updates."""
+    e, ends = op.extents, op.extent.value.data
+    at = np_.clip(indices, 0, max(ends - 1, 0)).reshape(e.batches, 1, e.indices)
+    where = (np_.arange(e.batches)[:, None, None], np_.arange(e.outer)[None, :, None], at)
+    room = np_.zeros((e.batches, e.outer, ends - e.extent, e.inner), given.dtype)
+    total = np_.concatenate([given.reshape(e.batches, e.outer, e.extent, e.inner), room], 2)
+    return total, where, updates.reshape(e.batches, e.outer, e.indices, e.inner)
+
+
+def _oracle_index_add(op: index.IndexAddOp, given: Array, updates: Array, indices: Array) -> Array:
+    at = convert(indices, np.dtype(np.int64))
+    total, where, flat = _added_places(np, op, widen(given), widen(updates), at)
+    np.add.at(total, where, flat)
+    return total[:, :, : op.extents.extent].reshape(shape_of(op.result))
+
+
+def _jax_index_add(op: index.IndexAddOp, given: Any, updates: Any, indices: Any) -> Any:
+    total, where, flat = _added_places(jnp, op, given, updates, indices.astype(jnp.int64))
+    return total.at[where].add(flat)[:, :, : op.extents.extent].reshape(shape_of(op.result))
+
+
 def _oracle_scatter_max(op: index.ScatterMaxOp, updates: Array, indices: Array) -> Array:
     wide = widen(updates) if updates.dtype.kind not in "iu" else updates.astype(np.int64)
     found, where, flat = _places(np, op, wide, convert(indices, np.dtype(np.int64)))
@@ -330,6 +375,7 @@ def _oracle_cumsum_backward(op: index.RunningSumOp, dy: Array) -> Array:
 SAMPLES = (
     *_gather_samples(),
     *_scatter_samples(),
+    *_added_samples(),
     *_extreme_samples(),
     *_backward_samples(),
     *_topk_samples(),
@@ -340,6 +386,7 @@ SAMPLES = (
 ORACLE = {
     index.GatherOp: _oracle_gather,
     index.ScatterAddOp: _oracle_scatter_add,
+    index.IndexAddOp: _oracle_index_add,
     index.ScatterMaxOp: _oracle_scatter_max,
     index.GatherBackwardOp: _oracle_scatter_add,
     index.TopkOp: _oracle_topk,
@@ -351,6 +398,7 @@ ORACLE = {
 JAX = {
     index.GatherOp: lambda op, table, indices: _gather(jnp, op, table, indices.astype(jnp.int64)),
     index.ScatterAddOp: _jax_scatter_add,
+    index.IndexAddOp: _jax_index_add,
     index.ScatterMaxOp: _jax_scatter_max,
     index.GatherBackwardOp: _jax_scatter_add,
     index.TopkOp: _jax_topk,

@@ -5,6 +5,7 @@
 // CHECK-NEXT: %rows = mir.gather %table, %i axis 0 batch_dims 0 : (tensor<5x3xf32>, tensor<2x4xi64>) -> tensor<2x4x3xf32>
 // CHECK-NEXT: %picked = mir.gather %batched, %i axis 1 batch_dims 1 : (tensor<2x6x3xf32>, tensor<2x4xi64>) -> tensor<2x4x3xf32>
 // CHECK-NEXT: %added = mir.scatter_add %rows, %i axis 0 batch_dims 0 extent 5 : (tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
+// CHECK-NEXT: %more = mir.index_add %table, %rows, %i axis 0 batch_dims 0 extent 6 : (tensor<5x3xf32>, tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
 // CHECK-NEXT: %largest = mir.scatter_max %rows, %i axis 0 batch_dims 0 extent 5 : (tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
 // CHECK-NEXT: %smallest = mir.scatter_max %rows, %i axis 0 batch_dims 0 extent 5 smallest : (tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
 // CHECK-NEXT: func.return
@@ -13,6 +14,7 @@ func.func @index(%table: tensor<5x3xf32>, %i: tensor<2x4xi64>, %batched: tensor<
   %rows = mir.gather %table, %i axis 0 batch_dims 0 : (tensor<5x3xf32>, tensor<2x4xi64>) -> tensor<2x4x3xf32>
   %picked = mir.gather %batched, %i axis 1 batch_dims 1 : (tensor<2x6x3xf32>, tensor<2x4xi64>) -> tensor<2x4x3xf32>
   %added = mir.scatter_add %rows, %i axis 0 batch_dims 0 extent 5 : (tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
+  %more = mir.index_add %table, %rows, %i axis 0 batch_dims 0 extent 6 : (tensor<5x3xf32>, tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
   %largest = mir.scatter_max %rows, %i axis 0 batch_dims 0 extent 5 : (tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
   %smallest = mir.scatter_max %rows, %i axis 0 batch_dims 0 extent 5 smallest : (tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
   func.return
@@ -48,6 +50,7 @@ func.func @largest_and_sums(%dy: tensor<2x4x3xf32>, %i: tensor<2x4xi64>, %x: ten
 }
 
 // GENERIC: "mir.gather"(%{{.*}}) <{axis = 0 : i64, batch_dims = 0 : i64}>
+// GENERIC: "mir.index_add"(%{{.*}}) <{extent = 6 : i64, axis = 0 : i64, batch_dims = 0 : i64}>
 // GENERIC: "mir.gather_backward"(%{{.*}}) <{axis = 0 : i64, batch_dims = 0 : i64, extent = 5 : i64}>
 // GENERIC: "mir.topk"(%{{.*}}) <{k = 2 : i64}>
 // GENERIC: "mir.cumsum"(%{{.*}}) <{axis = -1 : i64}>

@@ -430,3 +430,19 @@ func.func @scatter_add_shapes(%u: tensor<4x3xf32>, %i: tensor<5xi64>) {
   %0 = "mir.scatter_add"(%u, %i) <{axis = 0 : i64, batch_dims = 0 : i64, extent = 7 : i64}> : (tensor<4x3xf32>, tensor<5xi64>) -> tensor<7x3xf32>
   func.return
 }
+
+// -----
+
+// CHECK: cannot add updates of shape [4, 3] to shape [8, 3]
+func.func @index_add_longer(%x: tensor<8x3xf32>, %u: tensor<4x3xf32>, %i: tensor<4xi64>) {
+  %0 = "mir.index_add"(%x, %u, %i) <{axis = 0 : i64, batch_dims = 0 : i64, extent = 7 : i64}> : (tensor<8x3xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<8x3xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: cannot add updates of shape [4, 3] to shape [7]
+func.func @index_add_rank(%x: tensor<7xf32>, %u: tensor<4x3xf32>, %i: tensor<4xi64>) {
+  %0 = "mir.index_add"(%x, %u, %i) <{axis = 0 : i64, batch_dims = 0 : i64, extent = 7 : i64}> : (tensor<7xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<7xf32>
+  func.return
+}
