@@ -6,7 +6,7 @@ A tile and the copies that it reads are those of `lowering/tiles`. What calls th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.dialects.builtin import MemRefType, i64
@@ -66,8 +66,10 @@ class TileFunction(CalledFunction):
     """
     Tiles of so many rows and columns below each other, of the terms of a range.
 
-    In a range from 0 on, the result is stored, in others it is added to what there is. Before each tile, lines of a
-    panel that is used next are prefetched. `chains` are sums that are added up at the end.
+    In a range from 0 on, the result is stored, in others it is added to what there is. `chains` are sums that are added
+    up at the end. Lines that are used next are prefetched: of the result, and of a panel. They are spread over the
+    terms, some before each of as many parts as a tile has rows: memory answers about ten requests at a time, and a
+    processor that waits to make more does not multiply.
     """
 
     FORM = "gemm_tile_{rows}x{columns}_v{lanes}_t{by_columns:d}_by{chains}_{element}"
@@ -95,34 +97,33 @@ class TileFunction(CalledFunction):
 
     def build(self, model: CostModel) -> Kernel:
         made = _Building.of(self, model, pairs=() if self.by_columns else ("left",))
-        words = [made.word(n) for n in range(self.NEXT_COUNT + 1)]
+        words = [made.word(n) for n in range(self.WORDS)]
         length = made.length
 
         def tile(inside: Nest, n: SSAValue) -> None:
             s = inside.scalars
-            self._fetch(inside, made, s.of(n) * words[self.NEXT_COUNT], words, length)
             row, column = words[self.LEFT_ROW].value, words[self.LEFT_COLUMN].value
             strides = (None, column) if self.by_columns else (row, None)
             first = (s.of(n) * words[self.LEFT_TILE]).value
             left = Strided(made.buffers["left"], (), first=first, strides=strides)
             first = (s.of(n) * (words[self.INTO_LINE] * self.rows)).value
             into = Strided(made.buffers["into"], (), first=first, strides=(words[self.INTO_LINE].value, None))
-            self._fetch_result(inside, made, into)
-            self._block(inside, made, left, into, words, length).emit(inside)
+            block = self._block(inside, made, left, into, words, length)
+
+            def before(deep: Nest, part: SSAValue) -> None:
+                self._fetch_panel(deep, made, words, length, (n, part))
+                self._fetch_result(deep, made, into, part)
+
+            replace(block, parts=self.rows, before=before).emit(inside)
 
         made.nest.each((made.kernel.index(0), words[self.COUNT].value), "i", tile)
         return made.kernel
 
-    def _fetch_result(self, nest: Nest, made: _Building, into: Strided) -> None:
-        """Prefetch the lines of the result, which would else be waited for behind the last term."""
-        each = made.model.line_bytes // element_bytes(DTYPES[self.element])
-
-        def row(inside: Nest, r: SSAValue) -> None:
-            for ahead in range(0, self.columns, each):
-                place = into.at(inside, r, made.kernel.index(ahead))
-                inside.builder.insert(PrefetchOp(into.buffer, place, write=True))
-
-        nest.each((made.kernel.index(0), made.kernel.index(self.rows)), "r", row)
+    def _fetch_result(self, nest: Nest, made: _Building, into: Strided, row: SSAValue) -> None:
+        """Prefetch the lines of a row of the result, which would else be waited for behind the last term."""
+        for ahead in range(0, self.columns, self._elements_in_line(made)):
+            place = into.at(nest, row, made.kernel.index(ahead))
+            nest.builder.insert(PrefetchOp(into.buffer, place, write=True))
 
     def _block(
         self, nest: Nest, made: _Building, left: Strided, into: Strided, words: list[Scalar], length: Scalar
@@ -149,18 +150,23 @@ class TileFunction(CalledFunction):
             chains=self.chains,
         )
 
-    def _fetch(self, nest: Nest, made: _Building, first: Scalar, words: list[Scalar], length: Scalar) -> None:
-        """Prefetch as many lines as the plan says for a tile."""
-        each = made.model.line_bytes // element_bytes(DTYPES[self.element])
-        ends = first.value, nest.scalars.minimum(first + words[self.NEXT_COUNT], length).value
+    def _fetch_panel(
+        self, nest: Nest, made: _Building, words: list[Scalar], length: Scalar, at: tuple[SSAValue, SSAValue]
+    ) -> None:
+        """Prefetch a part of the lines that the plan says for a tile."""
+        s, (tile, part) = nest.scalars, at
+        count = s.div(words[self.NEXT_COUNT] + (self.rows - 1), self.rows)
+        first = s.of(tile) * words[self.NEXT_COUNT] + s.of(part) * count
 
         def line(inside: Nest, k: SSAValue) -> None:
-            s = inside.scalars
-            start = s.of(k) * words[self.NEXT_LINE]
-            for ahead in range(0, self.columns, each):
+            start = inside.scalars.of(k) * words[self.NEXT_LINE]
+            for ahead in range(0, self.columns, self._elements_in_line(made)):
                 inside.builder.insert(PrefetchOp(made.buffers["next"], [(start + ahead).value]))
 
-        nest.each(ends, "k", line)
+        nest.each((first.value, s.minimum(first + count, length).value), "k", line)
+
+    def _elements_in_line(self, made: _Building) -> int:
+        return made.model.line_bytes // element_bytes(DTYPES[self.element])
 
 
 @dataclass(frozen=True)

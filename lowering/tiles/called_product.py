@@ -202,15 +202,20 @@ class CalledProduct(TiledProduct):
         words, reads = [tiles, *steps, *apart, _strides(factors.into)[0]], [left, right]
         fetches = self.fetches and tiles > 1
         words += [_strides(factors.right)[0], -(-self._lines // tiles) if fetches else 0]
-        column = self._behind(nest, panel) if fetches else panel.column
-        reads.append((factors.right.buffer, factors.right.at(nest, panel.low, column)))
+        behind = self._behind(nest, panel) if fetches else (panel.low, panel.column)
+        reads.append((factors.right.buffer, factors.right.at(nest, *behind)))
         function = TileFunction(self._element, rows, panel.columns, lanes, by_columns, self._chains(panel))
         self._call(nest, function, words, reads, [(into)], self._terms(nest, panel))
 
-    def _behind(self, nest: Nest, panel: Panel) -> SSAValue:
-        """The first column of the next panel, or the last one of all."""
-        s, last = nest.scalars, self.factors.right.columns - 1
-        return s.minimum(s.of(panel.column) + panel.columns, last).value
+    def _behind(self, nest: Nest, panel: Panel) -> tuple[SSAValue, SSAValue]:
+        """The first line and column of the next panel, which is one of the next part behind the last column."""
+        s, end = nest.scalars, self.factors.right.columns
+        low, column = s.of(panel.low), s.of(panel.column) + panel.columns
+        if not self.is_cut:
+            return panel.low, s.minimum(column, end - 1).value
+        following = s.minimum(low + self._lines, self._depth - self._lines)
+        here = column < end
+        return s.select(here, low, following).value, s.select(here, column, s.of(self.first_column)).value
 
     def _terms(self, nest: Nest, panel: Panel) -> tuple[SSAValue, SSAValue]:
         """The range of terms, which begins at 0 where what was there before does not count."""

@@ -20,6 +20,9 @@ Lane: TypeAlias = Callable[[Nest, SSAValue, int], None]
 """What is done with one sum of a line: it gets the lane, and the vector that this is in."""
 
 
+Part: TypeAlias = Callable[[Nest, SSAValue], None]
+"""What is done before a part of the inner dimension; it gets the number of the part."""
+
 GROUP = 4
 """Rows whose elements are loaded by one address and up to three strides."""
 
@@ -131,7 +134,8 @@ class TileBlock:
     The tile of some rows, of all columns of a panel; its vectors have `lanes` numbers.
 
     `goes_on`: sums are added to what there is, where `begins` is 0 to zeros instead.
-    `chains`: in how many sums each is added up, a power of two that divides the lines.
+    `chains`: in how many sums each is added up, a power of two that divides the lines. `before`: what is done before
+    each of so many `parts` of the inner dimension.
     """
 
     factors: Factors
@@ -142,6 +146,8 @@ class TileBlock:
     goes_on: bool
     begins: SSAValue | None
     chains: int
+    parts: int = 1
+    before: Part | None = None
 
     def emit(self, nest: Nest) -> None:
         """The sums start from zero, and are stored or added at the end."""
@@ -150,7 +156,7 @@ class TileBlock:
         sums = kernel.scratch(MemRefType(element, [chains * self.rows.count, panel.columns]), "sums", outlined=True)
         self._rows(nest, lambda at, r, i: self._begin(at, sums, r, i), copied=False)
         if chains == 1:
-            nest.each((panel.low, panel.high), "k", lambda inside, k: self._step(inside, sums, k, 0))
+            self._along(nest, (panel.low, panel.high), "k", lambda inside, k: self._step(inside, sums, k, 0))
         else:
 
             def steps(inside: Nest, n: SSAValue) -> None:
@@ -159,7 +165,7 @@ class TileBlock:
                 for chain in range(chains):
                     self._step(inside, sums, (first + chain).value, chain)
 
-            nest.each((kernel.index(0), nest.quotient(panel.length(nest), chains)), "k", steps)
+            self._along(nest, (kernel.index(0), nest.quotient(panel.length(nest), chains)), "n", steps)
         if self.begins is None or self.rows.new is not None:
             self._rows(nest, lambda at, r, i: self._end(at, sums, r, i, self.goes_on), copied=False)
             return
@@ -169,6 +175,25 @@ class TileBlock:
             self._rows(inside, lambda at, r, i, adds=adds: self._end(at, sums, r, i, adds), copied=False)
             end_block(block)
         nest.choose((nest.scalars.of(self.begins) < 1).value, first, later)
+
+    def _along(
+        self, nest: Nest, ends: tuple[SSAValue, SSAValue], name: str, step: Callable[[Nest, SSAValue], None]
+    ) -> None:
+        """All steps, in parts if something is done before each."""
+        before, (low, high) = self.before, ends
+        if before is None:
+            nest.each(ends, name, step)
+            return
+        s = nest.scalars
+        each = s.div(s.of(high) - s.of(low) + (self.parts - 1), self.parts)
+
+        def part(inside: Nest, n: SSAValue) -> None:
+            t = inside.scalars
+            before(inside, n)
+            first = t.of(low) + t.of(n) * each
+            inside.each((first.value, t.minimum(first + each, t.of(high)).value), name, step)
+
+        nest.each((nest.kernel.index(0), nest.kernel.index(self.parts)), "part", part)
 
     def _rows(self, nest: Nest, line: Callable[[Nest, SSAValue, SSAValue], Lane], copied: bool = True) -> None:
         """What `line` does with each lane, given the row's number in the tile and in all."""
