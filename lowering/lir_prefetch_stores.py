@@ -46,7 +46,9 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
     A store to a line that is not in the cache waits until memory has sent the line, and processors find reads ahead of
     time, but few stores. A loop over long lines is cut into blocks. In front of each, what is about
     `store_distance_bytes` behind it is prefetched, which is in a later line if there are several; in front of a loop
-    over a short line, all of a later one. Loops that read what they store, and those with functions, are left alone.
+    over a short line, all of a later one. Of lines that are filled strip by strip, so many columns of all rows at a
+    time, it is the strip of the row `strip_rows_ahead` rows later. Loops that read what they store, and those with
+    functions, are left alone.
 
     ```mlir
     scf.for %i = %lo to %hi step %c1 {
@@ -75,12 +77,12 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
             return
         for loop in [op for op in ops_within(kernel) if isinstance(op, scf.ForOp)]:
             is_whole = (loop.lb, loop.ub) == kernel.body.block.args[-2:]
-            lines = [
-                line
-                for line in self._lines(loop, arguments)
-                # not a strip of each line
-                if is_whole or (constant_index(loop.lb), constant_index(loop.ub)) == (0, line.columns)
-            ]
+            lines: list[_Line] = []
+            for line in self._lines(loop, arguments):
+                if is_whole or (constant_index(loop.lb), constant_index(loop.ub)) == (0, line.columns):
+                    lines.append(line)
+                else:
+                    self._fetch_strip(loop, line)
             long = [line for line in lines if line.columns * line.each > self.store_block_bytes]
             for line in lines:
                 if line not in long:
@@ -132,6 +134,16 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
         if (later := self._later_row(before, line)) is not None:
             self._fetch(before, line, later, before.const(0, INDEX), line.columns)
 
+    def _fetch_strip(self, loop: scf.ForOp, line: _Line) -> None:
+        """Prefetch, of a strip of columns of all rows, a later row: its ends, as a strip is a vector."""
+        if line.rows <= self.strip_rows_ahead or not _is_inside(line.front[-1], loop.lb):
+            return
+        *others, row = line.front
+        before = ScalarBuilder(Builder(InsertPoint.before(loop)))
+        later = before.minimum(before.of(row) + self.strip_rows_ahead, line.rows - 1).value
+        for end in (before.of(loop.lb), before.of(loop.ub) - 1):
+            before.insert(PrefetchOp(line.buffer, [*others, later, end.value], write=True))
+
     def _later_row(self, s: ScalarBuilder, line: _Line) -> list[SSAValue] | None:
         """The indices of a line behind one, or None where lines are far apart."""
         size = line.columns * line.each
@@ -179,3 +191,13 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
 def _belongs_to(value: SSAValue, block: Block) -> bool:
     """Whether a value is an argument of a block, or computed in it."""
     return (value.owner.parent if isinstance(value.owner, Operation) else value.owner) is block
+
+
+def _is_inside(inner: SSAValue, outer: SSAValue) -> bool:
+    """Whether a value is the counter of a loop in the loop of which another one is the counter."""
+    if not isinstance(inner.owner, Block) or not isinstance(outer.owner, Block):
+        return False
+    loop = inner.owner.parent_op()
+    while isinstance(loop, scf.ForOp) and loop.parent is not outer.owner:
+        loop = loop.parent_op()
+    return isinstance(loop, scf.ForOp)

@@ -277,8 +277,7 @@ class FusionCosts(LoopNestCosts):
     """Ops of a tree of one-element ops up to which each user gets a copy of the tree. cold.py."""
 
     max_copies_of_scalar_ops: int = 64
-    """Ops in all copies of one such tree. A launch takes 1 us, such an op 5 to 50 ns, and 0.1 ms to compile.
-    cold.py."""
+    """Ops in all copies of such a tree: a launch takes 1 us, an op 5 to 50 ns, and 0.1 ms to compile. cold.py."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,8 +302,7 @@ class NormalizeCosts(MatmulCosts, Bf16Products, ScatterCosts):
     "2000x3x2000"."""
 
     argmax_block_elements: int = 1024
-    """Elements of a block of a long row. An argmax searches the best block again, and not the row. breadth.py
-    "argmax"."""
+    """Elements of a block of a long row: an argmax searches the best block again, not the row. breadth.py "argmax"."""
 
     min_argmax_blocks: int = 16
     """Blocks of a row from which on that pays: the launches take 3 us, as long as 16,000 elements. breadth.py
@@ -318,8 +316,7 @@ class NormalizeCosts(MatmulCosts, Bf16Products, ScatterCosts):
     """Elements of a part from which on that pays; fewer are a vector or two. breadth.py "stack"."""
 
     max_conv_phases: int = 4
-    """Phases of a strided convolution whose gradients are convolutions of their own, a kernel each. breadth.py
-    "conv"."""
+    """Phases of a strided convolution whose gradients are convolutions, a kernel each. breadth.py "conv"."""
 
     max_joint_phase_windows_ratio: float = 1.3
     """Ratio of the windows of one convolution for all phases to those that phases have, up to which it takes less time
@@ -483,6 +480,9 @@ class StoreCosts(Caches):
 
     store_distance_bytes: int = 2048
     """Bytes ahead of a store at which they are. breadth.py "axpy 2000000"."""
+
+    strip_rows_ahead: int = 8
+    """Lines ahead of a strip at which one is prefetched. breadth.py "transposed sum"."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,7 +50,33 @@ lir.kernel @rows(%x: memref<100x20xf32>, %y: memref<100x20xf32>, %lo: index, %hi
 
 // -----
 
-// Not: a small buffer, what is read in the same loop, a function, a strip of each line, and a column.
+// Strips of all rows, one after the other: both ends of one of a later row.
+// CHECK-LABEL: lir.kernel @strips
+// CHECK: scf.for %i = %c0 to %c100 step %c1 {
+// CHECK: [[LATER:%.*]] = arith.minsi %{{.*}}, %{{.*}} : index
+// CHECK: lir.prefetch %y{{\[}}[[LATER]], %block] write : memref<100x64xf32>
+// CHECK: lir.prefetch %y{{\[}}[[LATER]], %{{.*}}] write : memref<100x64xf32>
+// CHECK-NEXT: scf.for %j = %block to %end step %c1 {
+lir.kernel @strips(%x: memref<100x64xf32>, %y: memref<100x64xf32>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c100 = arith.constant 100 : index
+  scf.for %block = %lo to %hi step %c16 {
+    %end = arith.addi %block, %c16 : index
+    scf.for %i = %c0 to %c100 step %c1 {
+      scf.for %j = %block to %end step %c1 {
+        %v = memref.load %x[%i, %j] : memref<100x64xf32>
+        memref.store %v, %y[%i, %j] : memref<100x64xf32>
+      }
+    }
+  }
+  lir.return
+}
+
+// -----
+
+// Not: a small buffer, what is read in the same loop, a function, columns without a block, and a column.
 // CHECK-LABEL: lir.kernel @others
 // CHECK-NOT: lir.prefetch
 lir.kernel @others(%small: memref<100xf32>, %y: memref<2000xf32>, %z: memref<100x64xf32>, %lo: index, %hi: index) {
