@@ -50,7 +50,7 @@ func.func @largest_and_sums(%dy: tensor<2x4x3xf32>, %i: tensor<2x4xi64>, %x: ten
 }
 
 // GENERIC: "mir.gather"(%{{.*}}) <{axis = 0 : i64, batch_dims = 0 : i64}>
-// GENERIC: "mir.index_add"(%{{.*}}) <{extent = 6 : i64, axis = 0 : i64, batch_dims = 0 : i64}>
+// GENERIC: "mir.index_add"(%{{.*}}) <{axis = 0 : i64, batch_dims = 0 : i64, extent = 6 : i64}>
 // GENERIC: "mir.gather_backward"(%{{.*}}) <{axis = 0 : i64, batch_dims = 0 : i64, extent = 5 : i64}>
 // GENERIC: "mir.topk"(%{{.*}}) <{k = 2 : i64}>
 // GENERIC: "mir.cumsum"(%{{.*}}) <{axis = -1 : i64}>
