@@ -15,16 +15,12 @@ from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, OUTLINE, UNROLL
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.functions import FUNCTIONS, SMALL_VARIANTS
+from xdsl_rlx.lowering.functions import FUNCTIONS, SMALL_VARIANTS, ends_in_mask
 from xdsl_rlx.lowering.lir_mark_unrolled import precedes_vectors
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
 
 SHORT_LOOP = 64
 """Iterations below which a loop is not worth interleaving."""
-
-SHORTEST, MASKED_LOOP = 16, 128
-"""Iterations of loops with functions whose rest is a masked vector, if it is long. Rows of 31 take 0.35 to 0.65 of the
-time; with rests of 1 to 4 elements they would take up to 1.7 times as long."""
 
 TRANSPOSED_LANES = 8
 """Iterations of an outlined loop that are a vector where it is around a loop that is written out: rows become columns.
@@ -33,9 +29,6 @@ Vectors of 16 take twice the instructions to shuffle. Benchmark: transforms of b
 
 WORD_BYTES = 4
 """Bytes of the elements of such vectors at least: of narrower ones they would fill a part of a register."""
-
-SHORT_VECTOR, MOST_SINGLE = 8, 4
-"""Elements of the vectors that LLVM computes a rest in, and how many others it computes one by one at most."""
 
 CALL_BITS = 2048
 """Bits of a vector argument of a call of `llvm_calls.py`: four AVX-512 registers. Half of it runs 1.7 times as long, as
@@ -145,7 +138,7 @@ def hint_of(loop: scf.ForOp, known: Mapping[SSAValue, int] = MappingProxyType({}
         count = max(count, LONG_LOOP)
     if any(type(op) in SMALL_VARIANTS for op in ops):
         return INTERLEAVE[1]
-    if calls and SHORTEST <= count < MASKED_LOOP and count % SHORT_VECTOR > MOST_SINGLE:
+    if calls and ends_in_mask(count):
         return MASKED
     if not calls or count < SHORT_LOOP:
         return None

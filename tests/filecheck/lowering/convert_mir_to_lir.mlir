@@ -293,3 +293,18 @@ func.func @tall(%x: tensor<4096x64xf32> {mir.name = "x", mir.kind = "input"}, %y
   %3 = mir.tanh %2 : tensor<64x128xf32>
   func.return %0, %3 : tensor<128xf32>, tensor<64x128xf32>
 }
+
+// -----
+
+// A product whose rows end in a masked vector is not computed into the result, where functions would wait for it.
+// CHECK-LABEL: lir.program @masked_rows
+// CHECK: [[ROOM:%.*]] = lir.slot : memref<4x30xf32>
+// CHECK: lir.launch @k0_matmul_tanh over 4 by 4 reads(%x, %y : memref<4x16xf32>, memref<16x30xf32>) writes([[ROOM]], %0 : memref<4x30xf32>, memref<4x30xf32>)
+// CHECK: lir.launch @k1_matmul_tanh over 4 by 4 reads(%x, %z : memref<4x16xf32>, memref<16x32xf32>) writes(%1 : memref<4x32xf32>)
+func.func @masked_rows(%x: tensor<4x16xf32> {mir.name = "x", mir.kind = "input"}, %y: tensor<16x30xf32> {mir.name = "y", mir.kind = "input"}, %z: tensor<16x32xf32> {mir.name = "z", mir.kind = "input"}) -> (tensor<4x30xf32>, tensor<4x32xf32>) {
+  %0 = mir.matmul %x, %y : (tensor<4x16xf32>, tensor<16x30xf32>) -> tensor<4x30xf32>
+  %1 = mir.tanh %0 : tensor<4x30xf32>
+  %2 = mir.matmul %x, %z : (tensor<4x16xf32>, tensor<16x32xf32>) -> tensor<4x32xf32>
+  %3 = mir.tanh %2 : tensor<4x32xf32>
+  func.return %1, %3 : tensor<4x30xf32>, tensor<4x32xf32>
+}
