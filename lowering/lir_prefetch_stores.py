@@ -46,7 +46,7 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
     A store to a line that is not in the cache waits until memory has sent the line, and processors find reads ahead of
     time, but few stores. A loop over long lines is cut into blocks. In front of each, what is about
     `store_distance_bytes` behind it is prefetched, which is in a later line if there are several; in front of a loop
-    over a short line, all of a later one. Of lines that are filled strip by strip, so many columns of all rows at a
+    over a short line, all of a later one. Of lines that are filled strip by strip, a few columns of all rows at a
     time, it is the strip of the row `strip_rows_ahead` rows later. Loops that read what they store, and those with
     functions, are left alone.
 

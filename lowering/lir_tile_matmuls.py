@@ -120,7 +120,7 @@ class _Product:
         depth, columns = b.get_shape()[-2:]
         most = costs.max_looped_rows if repeated else costs.max_tiled_rows
         size = depth * columns * element_bytes(b.element_type)
-        wide = _are_wide(costs, cast("AnyFloat", b.element_type))
+        wide = _are_wide(costs, cast("AnyFloat", b.element_type), size)
         near = size <= costs.l2_operand_bytes and strides_of(memref_of(self.op.a))[-1] == 1
         close = size <= costs.l2_bytes or rows <= costs.max_tiled_rows >= columns
         fits = rows <= costs.max_wide_rows or near if wide else rows <= most and close
@@ -300,15 +300,19 @@ class _Blocks:
         _put(block, self.op)
 
 
-def _are_wide(costs: TileCosts, element: AnyFloat) -> bool:
+def _are_wide(costs: TileCosts, element: AnyFloat, rhs_bytes: int | None = None) -> bool:
     """
     Whether tiles of many rows beat the library.
 
     Those of 32 bits do with the registers of AVX2, but not with half of AVX-512, of which the library uses the whole.
+    Those of 64 bits do with AVX-512 while the RHS is in L2, if its size is known: breadth.py "129x257x513" and
+    "512x512x512"; blocks of a factorisation do not: "cholesky 500".
     """
     if (costs.lanes, costs.registers) == (COMMON.lanes, COMMON.registers):
         return element_bytes(element) <= 4
-    return costs.lanes_of(element) * costs.registers >= costs.wide_register_elements
+    registers = costs.lanes_of(element) * element_bytes(element) * costs.registers
+    is_near = element_bytes(element) <= 4 or (rhs_bytes is not None and rhs_bytes <= costs.l2_bytes)
+    return registers >= costs.wide_register_bytes and is_near
 
 
 def _tile(factors: Factors, rows: int, columns: int, costs: TileCosts) -> tuple[TileSize, bool]:

@@ -34,6 +34,9 @@ class Caches(_Checked):
     l1_bytes: int = 1 << 15
     """Bytes of the L1 data cache of a core. A copied panel of a matmul's RHS fills it."""
 
+    l1_way_bytes: int = 1 << 12
+    """Bytes of a way of L1, a page: lines at such distances share a set."""
+
     l2_bytes: int = 1 << 20
     """Bytes of the L2 cache of a core. The larger it is, the more rows of a matmul are computed at a time."""
 
@@ -90,8 +93,8 @@ class TileCosts(MatmulCosts, Target):
     max_looped_rows: int = 64
     """The same in a loop, which becomes one kernel if no library is called in it. run.py "lstm"."""
 
-    wide_register_elements: int = 512
-    """Elements in all vector registers from which on tiles beat the library for many rows. breadth.py "products"."""
+    wide_register_bytes: int = 2048
+    """Bytes of all vector registers from which on tiles beat the library for many rows. breadth.py "products"."""
 
     max_wide_rows: int = 512
     """Rows up to which they do for an RHS of any size. breadth.py "products"."""
@@ -105,8 +108,7 @@ class TileCosts(MatmulCosts, Target):
     tiles, and 3.6 by the library. breadth.py "products"."""
 
     min_packed_multiplications: int = 1_000_000
-    """Multiplications from which on libraries pack both operands, which costs more than it gains for few rows. run.py
-    "lstm"."""
+    """Multiplications from which on libraries pack both operands, a loss for few rows. run.py "lstm"."""
 
     min_deep_terms: int = 256
     """Terms of a sum from which on libraries lose with few rows and columns. run.py "embedding"."""
@@ -179,8 +181,7 @@ class TileCosts(MatmulCosts, Target):
     """Terms up to which the inner dimension is one block, so that sums are equal for all rows. run.py "a"."""
 
     min_copied_panel_rows: int = 24
-    """Rows from which on copies of RHS panels pay: they leave few sets of the cache, and are read from L1. run.py
-    "a"."""
+    """Rows from which on copies of RHS panels pay: they leave few sets of the cache, and fit L1. run.py "a"."""
 
     min_packed_lhs_rows: int = 16
     """Rows from which on it pays to copy an LHS whose rows are strided. run.py "a"."""
@@ -201,8 +202,7 @@ class TileCosts(MatmulCosts, Target):
     """Share of L2 that rows of an LHS fill while panel after panel of the RHS is multiplied by them. run.py "a"."""
 
     rounded_block_columns: int = 512
-    """Columns of a block of f32 sums of a bf16 matmul, about. Fewer rows share a panel if there are more. breadth.py
-    "products"."""
+    """Columns of a block of f32 sums of a bf16 matmul; with more, fewer rows share a panel. breadth.py "products"."""
 
     integer_rows: int = 4
     """Rows of an i8 RHS that are multiplied and added before the sums are stored. breadth.py "products"."""

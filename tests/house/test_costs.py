@@ -32,6 +32,7 @@ FACTS = {
     "lowering/fuse/bit_sets.py": {"WIDTH"},  # a representation
     "lowering/groups/group.py": {"ROW", "UNIT", "BATCH", "LANE"},  # names of indices
     # loops that LLVM's vectoriser takes, which the emitter asks about, too
+    "lowering/functions.py": {"SHORTEST", "MASKED_LOOP", "SHORT_VECTOR", "MOST_SINGLE"},
     "lowering/lir_mark_unrolled.py": {"SHORT", "ROW_OF_VECTOR", "DIVIDED"},
     "lowering/tiles/factors.py": {"UNSIGNED"},  # bits
     "lowering/tiles/tile_block.py": {"GROUP"},  # rows that addresses of x86 reach by one stride

@@ -81,7 +81,8 @@ def called_once(cases: list[Case], element: str, costs: TileCosts) -> ModuleOp:
     """A program of calls for all products that tiles are for, though a library is faster for small ones."""
     text = text_of(cases, element).replace("lir.loop %t = 0 to 2 {\n", "")
     module = rlx.parse(text.replace("\n}\n}\nlir.kernel", "\n}\nlir.kernel", 1))
-    least = replace(costs, min_packed_multiplications=1, wide_register_elements=1)
+    # rows that are some cache lines apart are copied as others are that share sets
+    least = replace(costs, min_packed_multiplications=1, wide_register_bytes=1, l1_way_bytes=256)
     with_costs(LirTileMatmulsPass, least).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     LirCheckBoundsPass().apply(Context(), module)
@@ -123,7 +124,7 @@ def test_values_of_sizes_from_100_to_130(form: str, dtype: str) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
-    ("m", "k", "n"), [(30, 500, 81), (27, 385, 33), (129, 100, 130), (13, 17, 513), (700, 40, 100)]
+    ("m", "k", "n"), [(30, 500, 81), (27, 385, 33), (129, 100, 130), (13, 17, 513), (700, 40, 100), (90, 1024, 200)]
 )
 def test_values_of_sums_in_parts_and_of_rows_in_blocks(form: str, m: int, k: int, n: int) -> None:
     check(FORMS[form], factors(form, m, k, n, "float32"))
