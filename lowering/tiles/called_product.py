@@ -81,10 +81,11 @@ class CalledProduct(TiledProduct):
     @property
     def _collide(self) -> bool:
         """Whether the rows of a tile of the left factor are in one set of the first cache, which has as many ways."""
-        row, column = _strides(self.factors.left)
-        size = row * element_bytes(self.factors.element)
-        is_far = self.rows is not None and self.rows > self.tile.rows and self._has_enough_panels
-        return column == 1 and is_far and size % self.costs.l1_way_bytes == 0
+        (row, column), each = _strides(self.factors.left), element_bytes(self.factors.element)
+        if self.rows is None or self.rows <= self.tile.rows or not self._has_enough_panels:
+            return False
+        is_near = self.rows * self._lines * each <= self.costs.l2_operand_bytes
+        return column == 1 and is_near and row * each % self.costs.l1_way_bytes == 0
 
     def _in_lines(self, nest: Nest, low: SSAValue, high: SSAValue) -> Lines:
         """A copy of a part of the rows of the left factor, at a distance that is no power of two."""
