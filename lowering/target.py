@@ -34,9 +34,6 @@ class Caches(_Checked):
     l1_bytes: int = 1 << 15
     """Bytes of the L1 data cache of a core. A copied panel of a matmul's RHS fills it."""
 
-    l1_way_bytes: int = 1 << 12
-    """Bytes of a way of L1, a page: lines at such distances share a set."""
-
     l2_bytes: int = 1 << 20
     """Bytes of the L2 cache of a core. The larger it is, the more rows of a matmul are computed at a time."""
 

@@ -154,7 +154,7 @@ class ScatterAddOp(ScatterOp, name="mir.scatter_add"):
     )
 
 
-class IndexAddOp(MirOp, name="mir.index_add"):
+class IndexAddOp(AlongAxis, MirOp, name="mir.index_add"):
     """
     `result[b, o, v, i] = input[b, o, v, i] + sum of updates[b, o, k, i] over the k with indices[b, k] = v`.
 
@@ -178,23 +178,14 @@ class IndexAddOp(MirOp, name="mir.index_add"):
     )
 
     @property
-    def axis_index(self) -> int:
-        """The axis counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.result)))
-
-    @property
     def extents(self) -> Taken:
         """The extents of the loops; that of the axis is the one of `input`."""
-        return added_extents(shape_of(self.result), shape_of(self.indices), self.axis_index, self.batch_dims.value.data)
+        return added_extents(shape_of(self.input), shape_of(self.indices), self.axis_index, self.batch_dims.value.data)
 
     def infer_types(self) -> tuple[Attribute]:
         extent, axis, batch_dims = self.extent.value.data, self.axis.value.data, self.batch_dims.value.data
         added = scatter_type(self.updates, self.indices, extent, axis, batch_dims)
-        element, shape, given = (
-            same_element_type(self.input, self.updates),
-            list(added.get_shape()),
-            shape_of(self.input),
-        )
+        element, shape, given = same_element_type(self.input, self.updates), [*added.get_shape()], shape_of(self.input)
         check_element(element, (*FLOATS, *INTS))
         axis = normalize_axis(axis, len(shape))
         if len(given) == len(shape) and given[axis] <= extent:

@@ -114,7 +114,7 @@ class TileFunction(CalledFunction):
                 self._fetch_panel(deep, made, words, length, (n, part))
                 self._fetch_result(deep, made, into, part)
 
-            replace(block, parts=self.rows, before=before).emit(inside)
+            replace(block, before=before).emit(inside)
 
         made.nest.each((made.kernel.index(0), words[self.COUNT].value), "i", tile)
         return made.kernel
@@ -155,15 +155,16 @@ class TileFunction(CalledFunction):
     ) -> None:
         """Prefetch a part of the lines that the plan says for a tile."""
         s, (tile, part) = nest.scalars, at
+        of_tile = s.of(tile) * words[self.NEXT_COUNT]
         count = s.div(words[self.NEXT_COUNT] + (self.rows - 1), self.rows)
-        first = s.of(tile) * words[self.NEXT_COUNT] + s.of(part) * count
+        first, end = of_tile + s.of(part) * count, s.minimum(of_tile + words[self.NEXT_COUNT], length)
 
         def line(inside: Nest, k: SSAValue) -> None:
             start = inside.scalars.of(k) * words[self.NEXT_LINE]
             for ahead in range(0, self.columns, self._elements_in_line(made)):
                 inside.builder.insert(PrefetchOp(made.buffers["next"], [(start + ahead).value]))
 
-        nest.each((first.value, s.minimum(first + count, length).value), "k", line)
+        nest.each((first.value, s.minimum(first + count, end).value), "k", line)
 
     def _elements_in_line(self, made: _Building) -> int:
         return made.model.line_bytes // element_bytes(DTYPES[self.element])

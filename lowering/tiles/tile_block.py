@@ -21,7 +21,7 @@ Lane: TypeAlias = Callable[[Nest, SSAValue, int], None]
 
 
 Part: TypeAlias = Callable[[Nest, SSAValue], None]
-"""What is done before a part of the inner dimension; it gets the number of the part."""
+"""What is done before a part of the inner dimension, of which there are as many as rows; it gets the number of one."""
 
 GROUP = 4
 """Rows whose elements are loaded by one address and up to three strides."""
@@ -135,7 +135,7 @@ class TileBlock:
 
     `goes_on`: sums are added to what there is, where `begins` is 0 to zeros instead.
     `chains`: in how many sums each is added up, a power of two that divides the lines. `before`: what is done before
-    each of so many `parts` of the inner dimension.
+    each part of the inner dimension.
     """
 
     factors: Factors
@@ -146,7 +146,6 @@ class TileBlock:
     goes_on: bool
     begins: SSAValue | None
     chains: int
-    parts: int = 1
     before: Part | None = None
 
     def emit(self, nest: Nest) -> None:
@@ -180,12 +179,12 @@ class TileBlock:
         self, nest: Nest, ends: tuple[SSAValue, SSAValue], name: str, step: Callable[[Nest, SSAValue], None]
     ) -> None:
         """All steps, in parts if something is done before each."""
-        before, (low, high) = self.before, ends
+        before, parts, (low, high) = self.before, self.rows.count, ends
         if before is None:
             nest.each(ends, name, step)
             return
         s = nest.scalars
-        each = s.div(s.of(high) - s.of(low) + (self.parts - 1), self.parts)
+        each = s.div(s.of(high) - s.of(low) + (parts - 1), parts)
 
         def part(inside: Nest, n: SSAValue) -> None:
             t = inside.scalars
@@ -193,7 +192,7 @@ class TileBlock:
             first = t.of(low) + t.of(n) * each
             inside.each((first.value, t.minimum(first + each, t.of(high)).value), name, step)
 
-        nest.each((nest.kernel.index(0), nest.kernel.index(self.parts)), "part", part)
+        nest.each((nest.kernel.index(0), nest.kernel.index(parts)), "part", part)
 
     def _rows(self, nest: Nest, line: Callable[[Nest, SSAValue, SSAValue], Lane], copied: bool = True) -> None:
         """What `line` does with each lane, given the row's number in the tile and in all."""
