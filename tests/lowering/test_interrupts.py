@@ -72,11 +72,15 @@ def alarm() -> Iterator[Callable[..., None]]:
 
 
 def once(action: Callable[[], object]) -> Callable[..., None]:
-    """A handler that stops the clock and does something."""
+    """A handler that stops the clock and does something, at the first signal: a second may have come by then."""
+    called = False
 
     def handler(*_: object) -> None:
+        nonlocal called
         signal.setitimer(signal.ITIMER_REAL, 0)
-        action()
+        if not called:
+            called = True
+            action()
 
     return handler
 
