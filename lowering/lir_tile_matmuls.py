@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import cast
@@ -23,6 +23,7 @@ from xdsl_rlx.lowering.target import COMMON, TileCosts
 from xdsl_rlx.lowering.tiles.called_product import CalledProduct, can_be_called
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.integer_product import emit_integer_sums, with_offsets
+from xdsl_rlx.lowering.tiles.register_product import RegisterProduct, fits_registers, register_tile
 from xdsl_rlx.lowering.tiles.rounded_product import RoundedProduct
 from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, best_tile, vectors_of_panel
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct, emit_sums
@@ -41,7 +42,8 @@ class LirTileMatmulsPass(TileCosts, KernelPass):
     `lir-outline-loops`). Panels of a transposed or frequently read RHS are copied, and so are rows of a strided LHS.
     The next panel of a large RHS is prefetched. The options describe the processor: `lanes` (32-bit elements per vector
     register) and `registers` (their number), the sizes of its caches, and costs. Matmuls of bf16 and of i8, which no
-    library has, always become loops; with `bf16` and `int8` by the dot products of AVX512-BF16 and AVX512-VNNI.
+    library has, always become loops; with `bf16` and `int8` by the dot products of AVX512-BF16 and AVX512-VNNI, with
+    `amx` of many rows in tile registers.
 
     ```mlir
     lir.gemm %x[], %w[], %y[] rows %c0 to %c6 cols %c0 to %c16 : memref<6x64xf32>, memref<64x16xf32>, memref<6x16xf32>
@@ -137,19 +139,39 @@ class _Product:
 
     def replace(self, kernel: Kernel, repeated: bool) -> None:
         """Put loops in the place of the op."""
-        block, columns = Block(), self._columns()
+        block, rows, columns = Block(), self._rows(), self._columns()
         nest = Nest(block, kernel)
-        if columns is not None:
-            self._emit(nest, columns, repeated)
-        for count in sorted(self.lengths) if columns is None else ():
-            s = nest.scalars
-            is_this = s.eq(s.of(self.op.col_hi) - s.of(self.op.col_lo), count)
-            nest.guard(is_this.value, lambda at, count=count: self._emit(at, count, repeated))
+        if columns is None:
+            self._emit_for_each_length(
+                nest, (self.op.col_lo, self.op.col_hi), lambda at, n: self._emit(at, rows, n, repeated)
+            )
+        elif rows is None and self._has_registers and self._is_of_pieces(self.op.row_lo, self.op.row_hi):
+            # blocks of tile registers have a known number of rows
+            self._emit_for_each_length(
+                nest, (self.op.row_lo, self.op.row_hi), lambda at, n: self._emit(at, n, columns, repeated)
+            )
+        else:
+            self._emit(nest, rows, columns, repeated)
         _put(block, self.op)
 
-    def _emit(self, nest: Nest, columns: int, repeated: bool) -> None:
-        """The loops of so many columns."""
-        op, factors, rows, costs = self.op, Factors.of(self.op), self._most_rows(), self.costs
+    def _emit_for_each_length(
+        self, nest: Nest, ends: tuple[SSAValue, SSAValue], emit: Callable[[Nest, int], None]
+    ) -> None:
+        """Loops for each length of a chunk, of which one is chosen where the code runs."""
+        for count in sorted(self.lengths):
+            s = nest.scalars
+            is_this = s.eq(s.of(ends[1]) - s.of(ends[0]), count)
+            nest.guard(is_this.value, lambda at, count=count: emit(at, count))
+
+    @property
+    def _has_registers(self) -> bool:
+        """Whether the processor has tile registers for its elements."""
+        return self._has_no_library and self.costs.amx
+
+    def _emit(self, nest: Nest, known: int | None, columns: int, repeated: bool) -> None:
+        """The loops of so many columns, and rows where their number is known."""
+        op, factors, costs = self.op, Factors.of(self.op), self.costs
+        rows = self._most_rows() if known is None else known
         ends, across = (op.row_lo, op.row_hi), (op.col_lo, op.col_hi)
         packs = self._is_packed(factors)
         shares = factors.right.lies_in_lines or rows >= costs.min_sharing_rows
@@ -164,12 +186,17 @@ class _Product:
             factors = factors.in_packs(nest.kernel)
         if factors.element == i32:
             factors = with_offsets(factors, nest, ends, rows)
-        tile, copies = _tile(factors, rows, columns, costs)
-        fetches = copies and factors.right.lies_in_lines and not repeated and self._is_far()
+        if fits_registers(factors, known, columns, costs):
+            tile, copies, kind = register_tile(rows, columns, costs), True, RegisterProduct
+        else:
+            tile, copies = _tile(factors, rows, columns, costs)
+            is_called = not repeated and can_be_called(factors, known, columns, costs)
+            kind = CalledProduct if is_called else TiledProduct
+        # a copy of several blocks reads long runs, which the processor prefetches
+        fetches = (
+            kind is not RegisterProduct and copies and factors.right.lies_in_lines and not repeated and self._is_far()
+        )
         goes_on = factors.accumulate
-        known = self._rows()
-        is_called = not repeated and can_be_called(factors, known, columns, costs)
-        kind = CalledProduct if is_called else TiledProduct
         product = kind(factors, nest, tile, costs, ends, known, op.col_lo, columns, copies, goes_on, fetches)
         if factors.is_rounded:
             RoundedProduct(product).emit()

@@ -67,6 +67,9 @@ class Target(Bf16Products, Caches):
     int8: bool = False
     """Whether the processor has dot products of i8 (AVX512-VNNI)."""
 
+    amx: bool = False
+    """Whether the processor has tile registers, with matmuls of bf16 and of i8 (AMX)."""
+
     def lanes_of(self, element: Attribute) -> int:
         """Return the number of elements of a type in one register."""
         return self.lanes // 2 if element == f64 else self.lanes
@@ -97,8 +100,7 @@ class TileCosts(MatmulCosts, Target):
     """Rows up to which they do for an RHS of any size. breadth.py "products"."""
 
     min_wide_rows: int = 8
-    """Rows from which on they do for an RHS that has to be copied; also rows of a tile of unknown extents. run.py
-    "attention"."""
+    """Rows from which on they do for an RHS that is copied; rows of a tile of unknown extents. run.py "attention"."""
 
     max_call_multiplications: int = 1 << 12
     """Multiplications up to which the call of a library takes long beside them: 50 products of 8x8x8 take 2.2 us as
@@ -120,8 +122,7 @@ class TileCosts(MatmulCosts, Target):
     """Rows from which on that copy pays; fewer rows are sums along both operands in place. run.py "delta-net"."""
 
     min_unknown_columns_multiplications: int = 1 << 25
-    """Multiplications of a step from which on a matmul of unknown columns is worth compiling tiles. run.py
-    "attention"."""
+    """Multiplications of a step from which on tiles of unknown columns are worth compiling. run.py "attention"."""
 
     assumed_trips: int = 4
     """Iterations assumed of a loop whose trip count is unknown. run.py "attention"."""
@@ -201,6 +202,15 @@ class TileCosts(MatmulCosts, Target):
     rounded_block_columns: int = 512
     """Columns of a block of f32 sums of a bf16 matmul; with more, fewer rows share a panel. breadth.py "products"."""
 
+    min_register_rows: int = 8
+    """Rows from which on a matmul of bf16 or i8 uses tile registers, if there are any. breadth.py "products"."""
+
+    register_panel_blocks: int = 8
+    """Blocks of 32 columns of a bf16 or i8 RHS copied at a time for tile registers. breadth.py "64x1024x1024"."""
+
+    min_narrow_panel_rows: int = 128
+    """Rows from which on one block is, which stays nearer. breadth.py "64x1024x1024", "256x512x512"."""
+
     integer_rows: int = 4
     """Rows of an i8 RHS that are multiplied and added before the sums are stored. breadth.py "products"."""
 
@@ -220,8 +230,7 @@ class LoopNestCosts(_Checked):
     """Costs that fusion and the lowering of its groups share; both passes need the same numbers."""
 
     max_single_row_elements: int = 1 << 14
-    """Elements up to which a kernel reduces all of them and reads the result again, in one chunk. breadth.py
-    "graphs"."""
+    """Elements up to which a kernel reduces all and reads the result again, in one chunk. breadth.py "graphs"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,8 +245,7 @@ class FusionCosts(LoopNestCosts):
     """The same in additions of single elements. breadth.py "logs by outer"; tune.py measures it."""
 
     scalar_slowdown: int = 128
-    """Times that an operation on a single element takes as long as on one in a vector, with its latency. breadth.py
-    "softmax"."""
+    """Times that an operation on one element takes as long as in a vector, with its latency. breadth.py "softmax"."""
 
     vector_elements: int = 16
     """Elements that a vectorised loop computes at a time, in place of which functions of single rows are computed one
@@ -295,15 +303,13 @@ class NormalizeCosts(MatmulCosts, Bf16Products, ScatterCosts):
     sums per element. breadth.py "2000x3x2000"."""
 
     min_thin_matmul_extent: int = 64
-    """The other extents of such a matmul at least, a few vectors; smaller matrices fit registers as tiles. breadth.py
-    "2000x3x2000"."""
+    """The other extents of such a matmul at least; smaller matrices are tiles. breadth.py "2000x3x2000"."""
 
     argmax_block_elements: int = 1024
     """Elements of a block of a long row: an argmax searches the best block again, not the row. breadth.py "argmax"."""
 
     min_argmax_blocks: int = 16
-    """Blocks of a row from which on that pays: the launches take 3 us, as long as 16,000 elements. breadth.py
-    "argmax"."""
+    """Blocks of a row from which on that pays: launches take 3 us, as 16,000 elements do. breadth.py "argmax"."""
 
     max_interleaved_parts: int = 8
     """Parts of a concat that are interleaved in vectors; LLVM shuffles as many registers well. breadth.py "stack" and
@@ -335,8 +341,7 @@ class SinkCosts(_Checked):
     breadth.py "normalise colours"."""
 
     min_pairs: int = 16
-    """Pairs in a row from which on their reductions are computed side by side; fewer leave vectors empty. breadth.py
-    "k-means"."""
+    """Pairs in a row from which on they are reduced side by side; fewer leave vectors empty. breadth.py "k-means"."""
 
     max_pair_elements: int = 256
     """Elements of the rows of such pairs at most; longer sums take vectors of their own well. breadth.py "k-means"."""
@@ -371,8 +376,7 @@ class LaunchCosts(Caches):
     they take. run.py "e"; tune.py measures it."""
 
     chunks_per_thread: int = 4
-    """Chunks of a launch without reductions for each thread, so that a delayed thread does not delay all. run.py
-    "e"."""
+    """Chunks of a launch without reductions for each thread, so that a late thread does not delay all. run.py "e"."""
 
     multiplications_per_op: int = 8
     """Multiplications of a matmul in the time of one scalar operation, with operands in cache. run.py "lstm"."""
@@ -391,15 +395,13 @@ class LaunchCosts(Caches):
     """Terms of a part of a long inner dimension, which is split among threads. run.py "lstm"."""
 
     min_terms_per_extent: int = 8
-    """Ratio of the inner dimension to the smaller other one from which on adding the parts costs little. run.py
-    "lstm"."""
+    """Ratio of the inner dimension to the smaller other one from which on adding parts costs little. run.py "lstm"."""
 
     min_split_multiplications: int = 1 << 22
     """Multiplications from which on the inner dimension is split. run.py "lstm"."""
 
     concat_window_ops: int = 16
-    """Ops in front of a concat that may compute into it. More ops extend the time that it takes memory. run.py
-    "log-mel"."""
+    """Ops in front of a concat that may compute into it. More ops extend its time in memory. run.py "log-mel"."""
 
     rest_additions: int = 2
     """Additions for each element of a row of a concat that those behind its last whole vector, which are computed one
@@ -429,8 +431,7 @@ class ReductionCosts(_Checked):
     """Iterations that a vectorised loop takes at a time at most, four of the largest vectors of f32. run.py "d"."""
 
     column_copies: int = 8
-    """Copies of few columns that rows add to in turn, instead of waiting for the row before. breadth.py
-    "reductions"."""
+    """Copies of few columns that rows add to in turn, not after each other. breadth.py "reductions"."""
 
     max_copied_columns: int = 64
     """Columns up to which they do; additions to more columns are in flight together. breadth.py "reductions"."""

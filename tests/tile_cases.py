@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.lir import GemmOp
+from xdsl_rlx.dialects.lir import CallFunctionOp, GemmOp
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
@@ -116,6 +116,19 @@ def some_cases(seed: int, count: int, depths: Sequence[int]) -> list[Case]:
     return found
 
 
+def blocks_of_registers(count: int, depths: Sequence[int]) -> list[Case]:
+    """Products of as many rows and columns as tile registers take, about multiples of 16, in chunks of two lengths."""
+    rng = random.Random(0)
+    sizes, rows = (16, 17, 31, 32, 33, 47, 64, 65, 130, 257), (8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 130)
+    found: list[Case] = []
+    for depth in depths:
+        for _ in range(count):
+            height = rng.choice(rows)
+            chunk = rng.choice((height, max(8, height - 8)))
+            found.append(Case(height, depth, rng.choice(sizes), chunk, rng.random() < 0.5, False, rng.random() < 0.5))
+    return found
+
+
 def in_all_layouts(*sizes: tuple[int, int, int, int]) -> list[Case]:
     """Products of rows, depth, columns and rows of a piece, with both factors as they are and transposed."""
     layouts = [(transposed, across) for transposed in (False, True) for across in (False, True)]
@@ -123,13 +136,16 @@ def in_all_layouts(*sizes: tuple[int, int, int, int]) -> list[Case]:
 
 
 def tiled(cases: list[Case], element: str, result: str, costs: TileCosts, dot: type[Operation]) -> ModuleOp:
-    """The program with loops for products, which have `dot` where the processor has its instruction."""
+    """The program with loops for products, which have `dot` or tile registers where the processor has these."""
     module = rlx.parse(text_of(cases, element, result))
     tiles = with_costs(LirTileMatmulsPass, costs)
     tiles.apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     assert not any(isinstance(op, GemmOp) for op in module.walk())
-    assert any(isinstance(op, dot) for op in module.walk()) == (costs.bf16 or costs.int8)
+    has_dots = any(isinstance(op, dot) for op in module.walk())
+    calls = any(op.function.data.startswith("gemm_registers") for op in module.walk() if isinstance(op, CallFunctionOp))
+    assert has_dots | calls == (costs.bf16 or costs.int8)
+    assert costs.amx or not calls
     LirCheckBoundsPass().apply(Context(), module)
     module.verify()
     return module

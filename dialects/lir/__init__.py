@@ -58,6 +58,7 @@ from xdsl_rlx.dialects.lir.scalar import (
     NdtrOp,
     PackBf16Op,
     PackI8Op,
+    RoundBf16Op,
     SigmoidOp,
     SinSmallOp,
     TanSmallOp,
@@ -112,6 +113,7 @@ Lir = Dialect(
         DotBf16Op,
         PackI8Op,
         DotI8Op,
+        RoundBf16Op,
     ],
     [CollectiveAttr, FourierAttr],
 )
@@ -163,6 +165,7 @@ __all__ = [
     "PrefetchOp",
     "ProgramOp",
     "ReturnOp",
+    "RoundBf16Op",
     "SigmoidOp",
     "SinSmallOp",
     "SlotOp",

@@ -215,6 +215,27 @@ class DotBf16Op(IRDLOperation):
 
 
 @irdl_op_definition
+class RoundBf16Op(IRDLOperation):
+    """
+    `result` is `operand` rounded to the nearest bf16, ties to even; a subnormal number is zero.
+
+    It is one instruction of processors with AVX512-BF16, `vcvtneps2bf16`, and needs such a processor. Of sums by
+    `lir.dot_bf16`, which are not subnormal, it is `arith.truncf`.
+    """
+
+    name = "lir.round_bf16"
+
+    operand = operand_def(eq(f32))
+    result = result_def(eq(bf16))
+
+    traits = traits_def(Pure())
+    assembly_format = "$operand attr-dict"
+
+    def __init__(self, operand: SSAValue):
+        super().__init__(operands=[operand], result_types=[bf16])
+
+
+@irdl_op_definition
 class PackI8Op(IRDLOperation):
     """
     `result = a | b << 8 | c << 16 | d << 24` of the bits of four i8: neighbours in memory, loaded as one i32.

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     UnrealizedConversionCastOp,
+    bf16,
     f32,
     f64,
     i1,
@@ -49,6 +50,7 @@ from xdsl_rlx.dialects.lir.scalar import (
     NdtrOp,
     PackBf16Op,
     PackI8Op,
+    RoundBf16Op,
     ScalarOp,
     SigmoidOp,
 )
@@ -336,6 +338,10 @@ class ScalarBuilder:
     def dot_bf16(self, acc: Scalar, a: Scalar, b: Scalar) -> Scalar:
         """`acc` and the products of both halves of two packed pairs, by the instruction of AVX512-BF16."""
         return self._result(DotBf16Op.create(operands=[acc.value, a.value, b.value], result_types=[acc.type]))
+
+    def round_bf16(self, a: Scalar) -> Scalar:
+        """The nearest bf16 of an f32, zero of a subnormal number, by the instruction of AVX512-BF16."""
+        return self._result(RoundBf16Op.create(operands=[a.value], result_types=[bf16]))
 
     def pack_i8(self, a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Scalar:
         """Four i8 as one i32, `a` in its lowest byte."""

@@ -339,12 +339,13 @@ class _Walk(IndexRanges):
         found.stores[op.result] += op.width * result.numbers
 
     def called(self, op: CallFunctionOp, found: _Count) -> None:
-        """A function of a tiled product."""
+        """A function of a tiled matmul, or of a sort."""
         if (length := self.between(op.low, op.high)) is None:
             found.unknown.add(Unknown.LENGTH)
             return
         work = called_function(op).work(op.plan, length)
         found.compute(2 * work.multiplications, op.writes[-1])
+        found.dots += 2 * work.packed
         for buffer, count in zip(op.reads, work.reads, strict=True):
             found.loads[buffer] += count
         for buffer, count in zip(op.writes, work.writes, strict=True):

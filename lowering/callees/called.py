@@ -23,8 +23,11 @@ class Work(NamedTuple):
     """What a call computes, and the elements that it loads of each buffer it reads and stores to each it writes."""
 
     multiplications: int
+    """Of floating-point numbers, each with an addition."""
     reads: tuple[int, ...]
     writes: tuple[int, ...]
+    packed: int = 0
+    """Those of packed bf16 among `multiplications`."""
 
 
 @dataclass(frozen=True)

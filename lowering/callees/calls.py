@@ -10,8 +10,9 @@ from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.callees.called import CalledFunction
 from xdsl_rlx.lowering.callees.products import PRODUCTS
 from xdsl_rlx.lowering.callees.sorting import SORTS
+from xdsl_rlx.lowering.callees.tile_registers import RegisterBlockFunction
 
-_KINDS = (*PRODUCTS, *SORTS)
+_KINDS = (*PRODUCTS, *SORTS, RegisterBlockFunction)
 
 
 def function_of(name: str) -> CalledFunction | None:

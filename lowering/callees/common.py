@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from typing import cast
 
 from xdsl.dialects.builtin import AnyFloat
@@ -13,6 +14,7 @@ from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.callees.functions import functions
 from xdsl_rlx.lowering.callees.products import LinesFunction, RowsFunction, TileFunction, TransposedFunction
 from xdsl_rlx.lowering.callees.sorting import SortNetworkFunction, SortReadFunction, SortWriteFunction
+from xdsl_rlx.lowering.callees.tile_registers import RegisterBlockFunction
 from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.lowering.tiles.tile_sizes import best_tile
 
@@ -23,13 +25,13 @@ _RARE = re.compile(r"fourier_(?!stage).*_[567]_.*|fourier_stage_.*_by[57]_.*")
 
 def common_functions(model: CostModel) -> list[str]:
     """
-    The steps of Fourier transforms; sorts of numbers of 32 and 64 bits; products of f32, in tiles of whole vectors; and
-    `x.T @ x` of few columns of f64.
+    The steps of Fourier transforms; sorts of numbers of 32 and 64 bits; products of f32, in tiles of whole vectors;
+    `x.T @ x` of few columns of f64; and blocks of tile registers, if the processor has these.
 
     Names of products have the tile's size: those with columns left over are compiled when a program calls them.
     """
     steps = [name for name in functions() if not _RARE.fullmatch(name)]
-    return list(dict.fromkeys([*steps, *_sorts(), *_products(model), *_squares(model)]))
+    return list(dict.fromkeys([*steps, *_sorts(), *_products(model), *_squares(model), *_blocks(model)]))
 
 
 def _sorts() -> Iterator[str]:
@@ -62,3 +64,9 @@ def _squares(costs: CostModel) -> Iterator[str]:
     for size in range(2, 17):
         tile = best_tile(size, size, costs, cast("AnyFloat", DTYPES[element]))
         yield TileFunction(element, tile.rows, min(size, tile.columns), tile.lanes, by_columns=True).name
+
+
+def _blocks(costs: CostModel) -> Iterator[str]:
+    for element, high, wide, copied in product(RegisterBlockFunction.ELEMENTS, (1, 2), (1, 2), (False, True)):
+        if costs.amx:
+            yield RegisterBlockFunction(element, high, wide, copied).name

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, bf16
 from xdsl.ir import Block, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
+from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.nest.kernel_builder import Nest, end_block
 from xdsl_rlx.lowering.tiles.factors import Factors, Strided
@@ -149,22 +150,8 @@ class TileBlock:
     before: Part | None = None
 
     def emit(self, nest: Nest) -> None:
-        """The sums start from zero, and are stored or added at the end."""
-        kernel, panel, chains = nest.kernel, self.panel, self.chains
-        element = self.factors.element
-        sums = kernel.scratch(MemRefType(element, [chains * self.rows.count, panel.columns]), "sums", outlined=True)
-        self._rows(nest, lambda at, r, i: self._begin(at, sums, r, i), copied=False)
-        if chains == 1:
-            self._along(nest, (panel.low, panel.high), "k", lambda inside, k: self._step(inside, sums, k, 0))
-        else:
-
-            def steps(inside: Nest, n: SSAValue) -> None:
-                s = inside.scalars
-                first = s.of(panel.low) + s.of(n) * s.of(kernel.index(chains))
-                for chain in range(chains):
-                    self._step(inside, sums, (first + chain).value, chain)
-
-            self._along(nest, (kernel.index(0), nest.quotient(panel.length(nest), chains)), "n", steps)
+        """The sums are added up, and stored or added at the end."""
+        kernel, sums = nest.kernel, self._add_up(nest)
         if self.begins is None or self.rows.new is not None:
             self._rows(nest, lambda at, r, i: self._end(at, sums, r, i, self.goes_on), copied=False)
             return
@@ -174,6 +161,25 @@ class TileBlock:
             self._rows(inside, lambda at, r, i, adds=adds: self._end(at, sums, r, i, adds), copied=False)
             end_block(block)
         nest.choose((nest.scalars.of(self.begins) < 1).value, first, later)
+
+    def _add_up(self, nest: Nest) -> SSAValue:
+        """The buffer of the sums, which start from zero."""
+        kernel, panel, chains = nest.kernel, self.panel, self.chains
+        element = self.factors.element
+        sums = kernel.scratch(MemRefType(element, [chains * self.rows.count, panel.columns]), "sums", outlined=True)
+        self._rows(nest, lambda at, r, i: self._begin(at, sums, r, i), copied=False)
+        if chains == 1:
+            self._along(nest, (panel.low, panel.high), "k", lambda inside, k: self._step(inside, sums, k, 0))
+            return sums
+
+        def steps(inside: Nest, n: SSAValue) -> None:
+            s = inside.scalars
+            first = s.of(panel.low) + s.of(n) * s.of(kernel.index(chains))
+            for chain in range(chains):
+                self._step(inside, sums, (first + chain).value, chain)
+
+        self._along(nest, (kernel.index(0), nest.quotient(panel.length(nest), chains)), "n", steps)
+        return sums
 
     def _along(
         self, nest: Nest, ends: tuple[SSAValue, SSAValue], name: str, step: Callable[[Nest, SSAValue], None]
@@ -299,9 +305,14 @@ class TileBlock:
         def lane(deep: Nest, j: SSAValue, _: int) -> None:
             at = into.at(deep, i, self._column(deep, j))
             total = self._with_last(deep, i, j, _sum([deep.load(sums, [line, j]) for line in lines]))
-            deep.store(self._onto(deep, at, i, total) if adds else total, into.buffer, at)
+            deep.store(self._rounded(deep, self._onto(deep, at, i, total) if adds else total), into.buffer, at)
 
         return lane
+
+    def _rounded(self, nest: Nest, total: Scalar) -> Scalar:
+        """A sum as the result has it: of packed bf16, subnormal numbers are zeros already."""
+        rounds = self.factors.packed and memref_of(self.factors.into.buffer).element_type == bf16
+        return nest.scalars.round_bf16(total) if rounds else total
 
     def _with_last(self, nest: Nest, i: SSAValue, j: SSAValue, total: Scalar) -> Scalar:
         """A sum and the terms that are left over."""

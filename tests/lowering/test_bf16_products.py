@@ -1,10 +1,12 @@
 """Products of bf16 as loops over tiles, with and without the instruction for them, against NumPy in float64."""
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 import pytest
 from levels import EVERY
-from tile_cases import FEW, Array, Case, in_all_layouts, products, some_cases, tiled
+from tile_cases import FEW, Array, Case, blocks_of_registers, in_all_layouts, products, some_cases, tiled
 
 from xdsl_rlx.dialects.lir import DotBf16Op
 from xdsl_rlx.lowering.numba.machine import llvm
@@ -16,9 +18,11 @@ from xdsl_rlx.lowering.target import TileCosts
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 WITH = TileCosts(lanes=16, registers=32, bf16=True)
+TILES = replace(WITH, int8=True, amx=True)
 PROCESSORS = [
     pytest.param(TileCosts(), id="avx2"),
     *([pytest.param(WITH, id="avx512bf16")] if cost_model().bf16 else []),
+    *([pytest.param(TILES, id="amx")] if cost_model().amx else []),
 ]
 DEPTHS = (0, 1, 2, 3, 7, 33, 40, 129, 400)
 
@@ -47,6 +51,12 @@ def check(cases: list[Case], costs: TileCosts, effort: Effort, backend: Backend 
 def test_products_of_any_size(costs: TileCosts, effort: Effort):
     count = (40 if effort is Effort.QUICK else 4) * (15 if EVERY else 1)
     check(some_cases(costs.lanes, count, DEPTHS), costs, effort)
+
+
+def test_blocks_of_tile_registers():
+    """Of every remainder; processors without them compute the same cases otherwise."""
+    costs = TILES if cost_model().amx else WITH if cost_model().bf16 else TileCosts()
+    check(blocks_of_registers(15 if EVERY else 3, (32, 33, 62, 63, 64, 65, 96, 130, 520)), costs, Effort.QUICK)
 
 
 @pytest.mark.parametrize("costs", PROCESSORS)

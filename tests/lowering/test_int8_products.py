@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from levels import EVERY
-from tile_cases import FEW, Array, Case, in_all_layouts, products, some_cases, tiled
+from tile_cases import FEW, Array, Case, blocks_of_registers, in_all_layouts, products, some_cases, tiled
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import DotI8Op
@@ -18,9 +19,11 @@ from xdsl_rlx.lowering.numba.runtime.compile_module import Backend
 from xdsl_rlx.lowering.target import TileCosts
 
 WITH = TileCosts(lanes=16, registers=32, int8=True)
+TILES = replace(WITH, bf16=True, amx=True)
 PROCESSORS = [
     pytest.param(TileCosts(), id="avx2"),
     *([pytest.param(WITH, id="avx512vnni")] if cost_model().int8 else []),
+    *([pytest.param(TILES, id="amx")] if cost_model().amx else []),
 ]
 DEPTHS = (0, 1, 2, 3, 4, 5, 7, 33, 40, 131, 400)
 
@@ -43,6 +46,12 @@ def check(cases: list[Case], costs: TileCosts, effort: Effort, backend: Backend 
 def test_products_of_any_size(costs: TileCosts, effort: Effort):
     count = (40 if effort is Effort.QUICK else 4) * (15 if EVERY else 1)
     check(some_cases(costs.lanes, count, DEPTHS), costs, effort)
+
+
+def test_blocks_of_tile_registers():
+    """Of every remainder; processors without them compute the same cases otherwise."""
+    costs = TILES if cost_model().amx else WITH if cost_model().int8 else TileCosts()
+    check(blocks_of_registers(15 if EVERY else 3, (64, 65, 66, 67, 124, 127, 128, 190, 1040)), costs, Effort.QUICK)
 
 
 @pytest.mark.parametrize("costs", PROCESSORS)

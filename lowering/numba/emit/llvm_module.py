@@ -17,12 +17,15 @@ from xdsl.ir import Block
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
 from xdsl_rlx.dialects.walks import ops_within
+from xdsl_rlx.lowering.callees.calls import function_of
 from xdsl_rlx.lowering.callees.functions import is_unrolled, library_kernel
+from xdsl_rlx.lowering.callees.tile_registers import RegisterBlockFunction
 from xdsl_rlx.lowering.kernel_pass import launches_of
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, TOO_LONG, CallBlock, passed
 from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration, library_symbol
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
 from xdsl_rlx.lowering.numba.emit.llvm_calls import called_functions, is_version, version_text, versions_in
+from xdsl_rlx.lowering.numba.emit.llvm_tiles import register_block_text
 from xdsl_rlx.lowering.numba.emit.loop_hints import METADATA
 from xdsl_rlx.lowering.numba.emit.scalar_types import double, llvm_type
 from xdsl_rlx.lowering.numba.machine.llvm import ONLY_LOOPS, Effort
@@ -158,6 +161,9 @@ def library_calls(text: str) -> list[str]:
 def _library_function(name: str, model: CostModel, internal: bool = False) -> _KernelText:
     if is_version(name):
         return _KernelText(version_text(name), {}, {})
+    head = f"define {'internal ' if internal else ''}void {library_symbol(name)}"
+    if isinstance(function := function_of(name), RegisterBlockFunction):
+        return _KernelText(register_block_text(function, head), {}, {})
     kernel = library_kernel(name, model)
     *buffers, low, high = kernel.body.block.args
     body = LlvmBody(name, kernel)
@@ -167,7 +173,6 @@ def _library_function(name: str, model: CostModel, internal: bool = False) -> _K
     body.nonnegative.add(low)
     body.block(kernel.body.block)
     parameters = [buffer_parameter(arg, f"%a{i}", arg in body.written) for i, arg in enumerate(buffers)]
-    head = f"define {'internal ' if internal else ''}void {library_symbol(name)}"
     signature = ", ".join([*parameters, "i64 %lo, i64 %hi"])
     lines = [
         f"{head}({signature}) mustprogress noinline nounwind {{",

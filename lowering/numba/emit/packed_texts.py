@@ -9,7 +9,7 @@ from typing import TypeAlias
 from xdsl.dialects import arith
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.lir.scalar import DotBf16Op, DotI8Op, PackBf16Op, PackI8Op
+from xdsl_rlx.dialects.lir.scalar import DotBf16Op, DotI8Op, PackBf16Op, PackI8Op, RoundBf16Op
 
 LlvmLine: TypeAlias = Callable[[str], str]
 """Emits `%new = <text>` and gives the new name."""
@@ -17,8 +17,8 @@ LlvmLine: TypeAlias = Callable[[str], str]
 DotText: TypeAlias = Callable[[int, str, Sequence[str], LlvmLine], str]
 """The text of a dot product of vectors of a length: of sums and of two packed factors."""
 
-LEAST = 4
-"""Lanes of the shortest vector that `vdpbf16ps` and `vpdpbusd` take."""
+LEAST, LEAST_ROUNDED = 4, 8
+"""Lanes of the shortest vector that `vdpbf16ps` and `vpdpbusd` take, and `vcvtneps2bf16` without a mask."""
 
 
 def pack_i8(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
@@ -42,6 +42,12 @@ def dot(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
     wide = [line(f"insertelement <{LEAST} x i32> zeroinitializer, i32 {x}, i64 0") for x in packed]
     total = line(f"insertelement <{LEAST} x {t}> zeroinitializer, {t} {acc}, i64 0")
     return f"extractelement <{LEAST} x {t}> {line(dot_text(LEAST, total, wide, line))}, i64 0"
+
+
+def round_bf16(op: Operation, args: Sequence[str], line: LlvmLine) -> str:
+    """One lane of a rounded vector."""
+    wide = line(f"insertelement <{LEAST_ROUNDED} x float> zeroinitializer, float {args[0]}, i64 0")
+    return f"extractelement <{LEAST_ROUNDED} x i16> {line(_round_sums_vector(LEAST_ROUNDED, [wide], line))}, i64 0"
 
 
 def _interleaved(bits: int, length: int, args: Sequence[str], line: LlvmLine) -> str:
@@ -135,11 +141,27 @@ def _round_vector(length: int, args: Sequence[str], line: LlvmLine) -> str:
     return f"trunc {wide} {line(f'lshr {wide} {chosen}, {_every(length, 16)}')} to <{length} x i16>"
 
 
+def _round_sums_vector(length: int, args: Sequence[str], line: LlvmLine) -> str:
+    """The instruction of AVX512-BF16; fewer lanes than it has are part of a longer vector."""
+    wide, x = max(length, LEAST_ROUNDED), args[0]
+    if length < wide:
+        # the first zero, behind the lanes
+        order = ", ".join(f"i32 {min(n, length)}" for n in range(wide))
+        x = line(f"shufflevector <{length} x float> {x}, <{length} x float> zeroinitializer, <{wide} x i32> <{order}>")
+    called = f"call <{wide} x bfloat> @llvm.x86.avx512bf16.cvtneps2bf16.{32 * wide}(<{wide} x float> {x})"
+    bits = f"bitcast <{wide} x bfloat> {line(called)} to <{wide} x i16>"
+    if length == wide:
+        return bits
+    order = ", ".join(f"i32 {n}" for n in range(length))
+    return f"shufflevector <{wide} x i16> {line(bits)}, <{wide} x i16> poison, <{length} x i32> <{order}>"
+
+
 VECTORS: dict[type[Operation], Callable[[int, Sequence[str], LlvmLine], str]] = {
     PackBf16Op: _pack_bf16_vector,
     PackI8Op: _pack_i8_vector,
     DotBf16Op: _dot_bf16_vector,
     DotI8Op: _dot_i8_vector,
+    RoundBf16Op: _round_sums_vector,
     arith.ExtSIOp: _extend_i8_vector,
     arith.ExtFOp: _extend_vector,
     arith.TruncFOp: _round_vector,

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
-from xdsl_rlx.dialects.lir.scalar import DotBf16Op, DotI8Op, FmodOp, FreezeOp, PackBf16Op, PackI8Op
+from xdsl_rlx.dialects.lir.scalar import DotBf16Op, DotI8Op, FmodOp, FreezeOp, PackBf16Op, PackI8Op, RoundBf16Op
 from xdsl_rlx.lowering.functions import FUNCTIONS
 from xdsl_rlx.lowering.numba.emit import packed_texts
 from xdsl_rlx.lowering.numba.emit.packed_texts import LlvmLine
@@ -380,6 +380,11 @@ def _dot_python(op: Operation, args: Sequence[str]) -> str:
     return f"multiply_add(extend_bf16({a}), extend_bf16({b}), multiply_add({high}, {acc}))"
 
 
+def _round_bf16_python(op: Operation, args: Sequence[str]) -> str:
+    """A subnormal number times zero keeps its sign."""
+    return f"np.uint16(truncate_bf16({args[0]} if not abs({args[0]}) < 2.0**-126 else np.float32(0.0) * {args[0]}))"
+
+
 def _pack_i8_python(op: Operation, args: Sequence[str]) -> str:
     bytes_ = " | ".join(f"(np.int32({x}) & 255) << {8 * n}" for n, x in enumerate(args))
     return f"np.int32({bytes_})"
@@ -446,6 +451,7 @@ ROWS: dict[type[Operation], Row] = {
     FmodOp: Row(_fmod_python, _fmod_llvm),
     PackBf16Op: Row("np.int32(np.int32({0}) | np.int32(np.int32({1}) << 16))", packed_texts.pack),
     DotBf16Op: Row(_dot_python, packed_texts.dot),
+    RoundBf16Op: Row(_round_bf16_python, packed_texts.round_bf16),
     PackI8Op: Row(_pack_i8_python, packed_texts.pack_i8),
     DotI8Op: Row(_dot_i8_python, packed_texts.dot),
 }

@@ -171,6 +171,7 @@ static const struct {
     {"f16c", 1, 0, ECX, 29},     {"bmi", 7, 0, EBX, 3},       {"avx2", 7, 0, EBX, 5},        {"bmi2", 7, 0, EBX, 8},
     {"avx512f", 7, 0, EBX, 16},  {"avx512dq", 7, 0, EBX, 17}, {"avx512cd", 7, 0, EBX, 28},   {"avx512bw", 7, 0, EBX, 30},
     {"avx512vl", 7, 0, EBX, 31}, {"avx512vnni", 7, 0, ECX, 11}, {"avx512bf16", 7, 1, EAX, 5},
+    {"amx-tile", 7, 0, EDX, 24}, {"amx-bf16", 7, 0, EDX, 22}, {"amx-int8", 7, 0, EDX, 25},
 };
 
 static int has_feature(const char *name) {
@@ -179,12 +180,18 @@ static int has_feature(const char *name) {
     while (strcmp(cpu_features[i].name, name)) i++;
     if (!__get_cpuid_count(cpu_features[i].leaf, cpu_features[i].part, words, words + 1, words + 2, words + 3)) return 0;
     if (!(words[cpu_features[i].word] >> cpu_features[i].bit & 1)) return 0;
-    if (strncmp(name, "avx", 3) && strcmp(name, "fma") && strcmp(name, "f16c")) return 1;
+    int tiles = !strncmp(name, "amx", 3);
+    if (!tiles && strncmp(name, "avx", 3) && strcmp(name, "fma") && strcmp(name, "f16c")) return 1;
     /* whether the system saves the registers: it has to offer xgetbv */
     if (!__get_cpuid(1, words, words + 1, words + 2, words + 3) || !(words[ECX] >> 27 & 1)) return 0;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    unsigned needed = strncmp(name, "avx512", 6) ? 0x06 : 0xE6;
-    return (low & needed) == needed;
+    unsigned needed = tiles ? 0x600E6 : strncmp(name, "avx512", 6) ? 0x06 : 0xE6;
+    if ((low & needed) != needed) return 0;
+#if defined(__linux__)
+    /* Linux has tile registers off in a process until it asks: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) */
+    if (tiles) return syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+#endif
+    return !tiles;
 }
 
 static int check_processor(void) {

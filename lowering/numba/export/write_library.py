@@ -10,7 +10,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_rlx.lowering.callees.calls import function_of
+from xdsl_rlx.lowering.callees.tile_registers import RegisterBlockFunction
 from xdsl_rlx.lowering.kernel_pass import kernels_of
 from xdsl_rlx.lowering.numba.driver import scheduler
 from xdsl_rlx.lowering.numba.driver.manifest import Program, TensorSpec
@@ -43,6 +45,9 @@ _CHECKED_FEATURES = (
     *("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512bf16", "avx512vnni"),
 )
 """What a library asks a processor for, of the features that LLVM names."""
+
+_TILE_FEATURES = ("amx-tile", "amx-bf16", "amx-int8")
+"""The same of a library with matmuls in tile registers."""
 
 _FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-math-errno", "-Wl,-z,noexecstack", "-Wl,--no-undefined")
 
@@ -86,7 +91,7 @@ def write_library(
         threads,
         embedded,
         functions,
-        [one for one in _CHECKED_FEATURES if one in cpu.features_of(*code_target.cpu)],
+        _features(code_target.cpu, called),
         f"{libs.name}/{bundled.name}" if bundled else "",
         _version(objects, program, embedded),
     )
@@ -124,6 +129,13 @@ def _version(objects: Sequence[bytes], program: Program, embedded: Mapping[str, 
     for part in (*objects, *(embedded[name].tobytes() for name in sorted(embedded))):
         digest.update(part)
     return digest.hexdigest()[:32]
+
+
+def _features(target: tuple[str, str], called: Iterable[str]) -> list[str]:
+    """The features that a library for a processor asks for, by the functions that it calls."""
+    found = [one for one in _CHECKED_FEATURES if one in cpu.features_of(*target)]
+    has_tiles = any(isinstance(function_of(name), RegisterBlockFunction) for name in called)
+    return [*found, *_TILE_FEATURES] if has_tiles else found
 
 
 def _lowered(compiled: CompiledGraph, target: str | None, code_target: llvm.CodeTarget) -> ModuleOp:

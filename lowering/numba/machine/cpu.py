@@ -1,6 +1,7 @@
 """Which processor code is compiled for: the variable `XDSL_RLX_CPU`, held against what this machine can run.
 Compiling for it is in `llvm.py`."""
 
+import ctypes
 import os
 import re
 import subprocess
@@ -42,6 +43,9 @@ AMD's processors take 1.5 times as long to gather: a transposed 1008x1008 takes 
 Lake grid_sample takes 0.44 of the time without, and nothing takes longer as a mean of its family; where Intel's
 microcode keeps data from leaking, gathers are slower yet. Benchmark: `breadth.py` "indices" and "layouts".
 """
+
+_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XFEATURE_XTILEDATA = 158, 0x1023, 18
+"""The number of the system call on x86-64, and constants of Linux (`asm/prctl.h`)."""
 
 _NEVER_EMITTED = """
     adx aes cldemote clflushopt clwb clzero cmpccxadd enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri movrs
@@ -115,7 +119,8 @@ def target_of(target: tuple[str, str]) -> Target:
         bf16, int8 = "avx512bf16" in features, "avx512vnni" in features
         # Zen 4 has vectors of that length as two halves
         at_once = 2 if count == 32 and name != "znver4" else 1
-        return Target(lanes=16, registers=count, multiplications_at_once=at_once, bf16=bf16, int8=int8)
+        amx = {"amx-tile", "amx-bf16", "amx-int8"} <= features and bf16 and int8 and are_tile_registers_permitted()
+        return Target(lanes=16, registers=count, multiplications_at_once=at_once, bf16=bf16, int8=int8, amx=amx)
     if "avx2" in features or not features:
         return Target()
     return Target(lanes=4, registers=32 if "neon" in features else 16)
@@ -152,8 +157,26 @@ def features_of(name: str, said: str) -> frozenset[str]:
 def lacking_dots(text: str, target: tuple[str, str]) -> str | None:
     """The extension with dot products that LLVM IR calls and a processor lacks: LLVM would end the process."""
     known = target_of(target)
-    has = {"AVX512-BF16": (known.bf16, "@llvm.x86.avx512bf16."), "AVX512-VNNI": (known.int8, "@llvm.x86.avx512.vpdp")}
+    has = {
+        "AVX512-BF16": (known.bf16, "@llvm.x86.avx512bf16."),
+        "AVX512-VNNI": (known.int8, "@llvm.x86.avx512.vpdp"),
+        "AMX": (known.amx, "@llvm.x86.ldtilecfg"),
+    }
     return next((name for name, (is_there, called) in has.items() if not is_there and called in text), None)
+
+
+@cache
+def are_tile_registers_permitted() -> bool:
+    """
+    Ask the kernel for the tile registers of AMX, of 8 KiB a thread, and return whether this process may use them.
+
+    Linux has them off in each process until it asks, by `arch_prctl` with `ARCH_REQ_XCOMP_PERM`. Threads and forked
+    children inherit the permission. Linux refuses where a thread has a small stack for signals.
+    """
+    if sys.platform != "linux":
+        return False
+    system = ctypes.CDLL(None)
+    return system.syscall(_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XFEATURE_XTILEDATA) == 0
 
 
 @cache

@@ -33,26 +33,30 @@ class Roofline:
 
     threads: int
     flops: float
-    """Peak f32 FLOPs per second; the peak of f64 is half of it, that of dot products of bf16 twice as much."""
+    """Peak f32 FLOPs per second; the peak of f64 is half of it."""
     bandwidth: float
     """Bytes per second that a triad `c = a + s b` reads and writes."""
+    packed: int = 2
+    """Dot products of bf16 per FLOP of f32: with tile registers, 512 multiplications a cycle, not two vectors of 16."""
 
     def seconds(self, work: KernelWork) -> float:
         """Return the lower bound of the time for this work: the larger of its arithmetic and memory times."""
-        return max((work.flops + work.wide - work.dots / 2) / self.flops, work.moved / self.bandwidth)
+        flops = work.flops + work.wide - work.dots * (1 - 1 / self.packed)
+        return max(flops / self.flops, work.moved / self.bandwidth)
 
 
 @cache
 def roofline(threads: int) -> Roofline:
     """The roofline of so many threads, measured at the first call in a process, which takes about half a second."""
-    lanes = cost_model().lanes
+    model = cost_model()
+    lanes = model.lanes
     peak = compile_module(_parse(_peak_text(threads, lanes)), threads, Effort.FULL)
     ones = np.ones(2, np.float32)
     sums = np.empty((threads, CHAINS, lanes), np.float32)
     flops = 2 * sums.size * ROUNDS / _fastest(peak, (ones,), sums)
     triad = compile_module(_parse(_triad_text(threads)), threads, Effort.FULL)
     a, b, c = np.ones(STREAM), np.ones(STREAM), np.ones(STREAM)
-    return Roofline(threads, flops, 3 * c.nbytes / _fastest(triad, (a, b), c))
+    return Roofline(threads, flops, 3 * c.nbytes / _fastest(triad, (a, b), c), 16 if model.amx else 2)
 
 
 def _fastest(graph: CompiledGraph, args: tuple[NDArray[Any], ...], out: NDArray[Any]) -> float:

@@ -39,11 +39,13 @@ func.func @functions(%x: f32, %y: f64) {
 // CHECK-LABEL: func.func @pairs(%a: bf16, %b: bf16, %acc: f32) {
 // CHECK-NEXT: %pair = lir.pack_bf16 %a, %b
 // CHECK-NEXT: %sum = lir.dot_bf16 %acc, %pair, %pair
+// CHECK-NEXT: %rounded = lir.round_bf16 %sum
 // CHECK-NEXT: func.return
 // CHECK-NEXT: }
 func.func @pairs(%a: bf16, %b: bf16, %acc: f32) {
   %pair = lir.pack_bf16 %a, %b
   %sum = lir.dot_bf16 %acc, %pair, %pair
+  %rounded = lir.round_bf16 %sum
   func.return
 }
 
@@ -60,3 +62,4 @@ func.func @bytes(%a: i8, %b: i8, %acc: i32) {
 
 // GENERIC: "lir.gaussian"(%{{.*}}) : (f32) -> f32
 // GENERIC: "lir.dot_bf16"(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, i32, i32) -> f32
+// GENERIC: "lir.round_bf16"(%{{.*}}) : (f32) -> bf16
