@@ -42,6 +42,8 @@ def test_vectors_fill_the_registers_of_avx512_and_are_not_gathered(monkeypatch: 
     monkeypatch.delenv(cpu.VARIABLE, raising=False)
     for name in ("cascadelake", "znver4"):
         assert cpu.choose((name, "+avx2,+avx512vl"))[1] == "+avx2,+avx512vl,-prefer-256-bit,+prefer-no-gather"
+    newer = "+avx2,+avx512vl,+amx-tile"
+    assert cpu.choose(("sapphirerapids", newer))[1] == f"{newer},-prefer-256-bit"
     assert cpu.choose(("alderlake", "+avx2,-avx512vl"))[1] == "+avx2,-avx512vl,+prefer-no-gather"
     for host_ in (("nehalem", "+sse4.2"), ("apple-m1", "+neon")):
         assert cpu.choose(host_) == host_
