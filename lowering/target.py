@@ -34,6 +34,9 @@ class Caches(_Checked):
     l1_bytes: int = 1 << 15
     """Bytes of the L1 data cache of a core. A copied panel of a matmul's RHS fills it."""
 
+    l1_way_bytes: int = 1 << 12
+    """Bytes of a way of L1, a page: lines at such distances share a set. breadth.py "512x512x512"."""
+
     l2_bytes: int = 1 << 20
     """Bytes of the L2 cache of a core. The larger it is, the more rows of a matmul are computed at a time."""
 
@@ -459,8 +462,7 @@ class RowCosts(_Checked):
     """Elements of a row up to which vectors may go across rows. breadth.py "layers"."""
 
     min_short_row_elements: int = 7
-    """Elements from which on they do. Shorter rows are unrolled, and LLVM makes vectors of the rows. breadth.py
-    "layers"."""
+    """Elements from which on they do. Shorter rows are unrolled, with vectors of rows. breadth.py "layers"."""
 
     widest_vector_bytes: int = 64
     """Bytes of the largest vectors: rows that are multiples of it are not short. breadth.py "layers"."""

@@ -58,8 +58,54 @@ def _strides(matrix: Matrix) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
+class Lines:
+    """A copy of rows of the left factor, so many elements apart."""
+
+    copy: SSAValue
+    apart: int
+
+
+@dataclass(frozen=True)
 class CalledProduct(TiledProduct):
-    """The same product by calls, of a number of rows that is known."""
+    """The same product by calls, of a number of rows that is known; `lines`: a copy of the left factor's rows."""
+
+    lines: Lines | None = None
+
+    def _columns(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
+        """All columns, along a part of the inner dimension."""
+        if self.lines is None and self._collide:
+            replace(self, lines=self._in_lines(nest, low, high))._columns(nest, low, high)
+        else:
+            super()._columns(nest, low, high)
+
+    @property
+    def _collide(self) -> bool:
+        """Whether the rows of a tile of the left factor are in one set of the first cache, which has as many ways."""
+        (row, column), each = _strides(self.factors.left), element_bytes(self.factors.element)
+        if self.rows is None or self.rows <= self.tile.rows or not self._has_enough_panels:
+            return False
+        is_near = self.rows * self._lines * each <= self.costs.l2_operand_bytes
+        return column == 1 and is_near and row * each % self.costs.l1_way_bytes == 0
+
+    def _in_lines(self, nest: Nest, low: SSAValue, high: SSAValue) -> Lines:
+        """A copy of a part of the rows of the left factor, at a distance that is no power of two."""
+        kernel, left, (first, _) = nest.kernel, self.factors.left, self.ends
+        assert self.rows is not None
+        apart = self._lines + self.costs.line_bytes // element_bytes(self.factors.element)
+        copy = kernel.scratch(MemRefType(self.factors.element, [self.rows * apart]), "left")
+
+        def row(inside: Nest, i: SSAValue) -> None:
+            number = (inside.scalars.of(first) + inside.scalars.of(i)).value
+
+            def one(deep: Nest, k: SSAValue) -> None:
+                s = deep.scalars
+                place = s.of(i) * apart + (s.of(k) - s.of(low))
+                deep.store(left.load(deep, number, k), copy, [place.value])
+
+            inside.each((low, high), "k", one)
+
+        nest.each((kernel.index(0), kernel.index(self.rows)), "i", row)
+        return Lines(copy, apart)
 
     @property
     def _part(self) -> int:
@@ -187,6 +233,9 @@ class CalledProduct(TiledProduct):
         if self.left is not None:
             each = self.tile.rows * self.left.lines
             left, steps = (self.left.copy, [kernel.index(number * each)]), [1, rows, each]
+        elif self.lines is not None:
+            apart = self.lines.apart
+            left, steps = (self.lines.copy, [kernel.index(row * apart)]), [apart, 1, rows * apart]
         else:
             left = factors.left.buffer, factors.left.at(nest, start, panel.low)
             row_apart, column_apart = _strides(factors.left)

@@ -81,7 +81,8 @@ def called_once(cases: list[Case], element: str, costs: TileCosts) -> ModuleOp:
     """A program of calls for all products that tiles are for, though a library is faster for small ones."""
     text = text_of(cases, element).replace("lir.loop %t = 0 to 2 {\n", "")
     module = rlx.parse(text.replace("\n}\n}\nlir.kernel", "\n}\nlir.kernel", 1))
-    least = replace(costs, min_packed_multiplications=1, wide_register_bytes=1)
+    # rows that are some cache lines apart are copied as others are that share sets
+    least = replace(costs, min_packed_multiplications=1, wide_register_bytes=1, l1_way_bytes=256)
     with_costs(LirTileMatmulsPass, least).apply(Context(), module)
     LirMarkUnrolledPass().apply(Context(), module)
     LirCheckBoundsPass().apply(Context(), module)
