@@ -212,13 +212,16 @@ def _reciprocal(divisor: float, type: Attribute) -> tuple[float, float] | None:
     """
     if not isfinite(divisor) or not divisor or abs(frexp(divisor)[0]) == 0.5:
         return None
+    smallest = 2.0**-126 if type == f32 else 2.0**-1022
+    if abs(divisor) < 8 * smallest:
+        # the reciprocal may be infinite
+        return None
     exact = 1 / Fraction(divisor)
     high = round_to(float(exact), type)
     if abs(Fraction(high)) > abs(exact):
         high = next_below(high, type) if high > 0 else -next_below(-high, type)
     low = round_to(float(exact - Fraction(high)), type)
-    smallest = 2.0**-126 if type == f32 else 2.0**-1022
-    return (high, low) if isfinite(high) and abs(low) >= smallest else None
+    return (high, low) if abs(low) >= smallest else None
 
 
 def _function(op: type[Operation]) -> Callable[[ScalarBuilder, Scalar], Scalar]:

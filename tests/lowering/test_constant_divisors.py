@@ -10,7 +10,25 @@ from xdsl_rlx.dialects.lir.scalar_builder import _reciprocal
 from xdsl_rlx.lowering.numba.machine.model import cost_model
 from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 
-DIVISORS = (3.0, -7.0, 0.1, 255.0, 0.999, 1e30, -1e-30, 1e38, 1e-38, 2.0, -0.25, np.inf, -np.inf, 0.0, -0.0, np.nan)
+DIVISORS = (
+    3.0,
+    -7.0,
+    0.1,
+    255.0,
+    0.999,
+    1e30,
+    -1e-30,
+    1e38,
+    1e-38,
+    2.0,
+    -0.25,
+    5e-324,
+    np.inf,
+    -np.inf,
+    0.0,
+    -0.0,
+    np.nan,
+)
 SMALLEST_EXACT = {np.float32: 1e-30, np.float64: 1e-292}
 
 
@@ -41,6 +59,20 @@ def test_quotients_are_numpys(dtype: type[np.floating], divisor: float):
     np.testing.assert_allclose(
         found[tiny], expected[tiny], rtol=float(np.finfo(dtype).eps), atol=float(np.finfo(dtype).smallest_subnormal)
     )
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("wide", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", ["u1", "i1"])
+@pytest.mark.parametrize("divisor", [255, 127, 127.5, 3, 7, 10, 0.1, 0.229, -5, 1 / 3, 256, 1e30, 1e-42, 5e-324])
+def test_pixels_have_the_bits_of_a_division(divisor: float, dtype: str, wide: type[np.floating]):
+    x = np.arange(256).astype(dtype)
+    with np.errstate(all="ignore"):
+        exact = x.astype(wide) / wide(divisor)
+    found = np.asarray(rlx.compile(lambda v: v.astype(wide) / wide(divisor))(x))
+    nan = np.isnan(exact)
+    assert np.array_equal(np.isnan(found), nan)
+    assert found[~nan].tobytes() == exact[~nan].tobytes()
 
 
 def test_exact_quotients_are_exact():
