@@ -10,12 +10,12 @@ from itertools import accumulate
 from typing import Any, cast
 
 from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import AnyFloat, FixedBitwidthType, IndexType, IntegerAttr, MemRefType, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
-from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, UNROLL
+from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, MASKED, NO_UNROLL, UNROLL
 from xdsl_rlx.dialects.lir.memory import strides_of
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.functions import FUNCTIONS
@@ -39,12 +39,15 @@ DIVIDED = 7
 @dataclass(frozen=True)
 class LirMarkUnrolledPass(UnrollCosts, KernelPass):
     """
-    Set `lir.unroll` on loops to unroll, by a cost model.
+    Set `lir.unroll` on loops to unroll, and `lir.masked` on those that end in a masked vector, by a cost model.
 
     Bounds must be constant. Short loops, and loops that fill a stack buffer, are unrolled fully, innermost first.
     Longer innermost loops are unrolled as vectors if these are few. A loop around a row of few vectors is unrolled by
     several rows, unless it is marked to stay rolled. Limits per loop and per kernel bound the unrolled operations, so
     that LLVM's work grows with the text of the kernel, not with its extents.
+
+    With registers of AVX-512, the rest of a short loop with functions, or with a long reduction, is a masked vector if
+    it is a quarter of a vector or more, and not half of one.
 
     ```mlir
     scf.for %k = %c0 to %c3 step %c1 {
@@ -64,6 +67,9 @@ class LirMarkUnrolledPass(UnrollCosts, KernelPass):
         """Mark the loops of one kernel."""
         for choice in _chosen(kernel, self):
             choice.loop.attributes[UNROLL] = _count(choice.count)
+        for op in ops_within(kernel):
+            if isinstance(op, scf.ForOp) and _ends_in_mask(op, self):
+                op.attributes[MASKED] = UnitAttr()
 
 
 def leaves_short_loops(kernel: KernelOp, costs: UnrollCosts) -> bool:
@@ -71,6 +77,25 @@ def leaves_short_loops(kernel: KernelOp, costs: UnrollCosts) -> bool:
     unrolled = {choice.loop for choice in _chosen(kernel, costs)}
     loops = [op for op in ops_within(kernel) if isinstance(op, scf.ForOp) and op not in unrolled]
     return any((trips := trip_count(loop)) is not None and trips < SHORT for loop in loops if precedes_vectors(loop))
+
+
+def _ends_in_mask(loop: scf.ForOp, costs: UnrollCosts) -> bool:
+    """Whether the last iterations of a loop are a masked vector, which LLVM would else compute one by one."""
+    trips, ops = trip_count(loop), loop.body.block.ops
+    wide = costs.lanes * costs.registers >= COMMON.lanes * COMMON.registers * 4
+    if trips is None or not wide or not loop.attributes.keys().isdisjoint((UNROLL, NO_UNROLL, LANES)):
+        return False
+    if any(op.regions for op in ops):
+        return False
+    floats = [x.type for op in ops for x in op.results if isinstance(x.type, AnyFloat)]
+    lanes = min(map(costs.lanes_of, floats), default=costs.lanes)
+    rest = trips % lanes
+    if not lanes <= trips < costs.max_masked_iterations or 2 * rest == lanes:
+        return False
+    if any(type(op) in FUNCTIONS for op in ops):
+        return 4 * rest >= lanes
+    is_long = sum(type(op) not in _FREE for op in ops) >= costs.min_masked_ops
+    return bool(loop.iter_args) and is_long and 4 * rest >= 3 * lanes
 
 
 @lru_cache(256)

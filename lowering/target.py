@@ -268,8 +268,7 @@ class FusionCosts(LoopNestCosts):
     Threefry is 5, a store and a load about 4. breadth.py "draws"."""
 
     min_separate_rows: int = 64
-    """Rows from which on functions of single rows are worth a kernel of their own, in vectors. breadth.py
-    "cross entropy"."""
+    """Rows from which on functions of single rows are worth a kernel of their own. breadth.py "cross entropy"."""
 
     max_group_ops: int = 1000
     """Ops in one kernel. More no longer save memory traffic, and compile slowly. cold.py."""
@@ -315,8 +314,7 @@ class NormalizeCosts(MatmulCosts, Bf16Products, ScatterCosts):
     """Blocks of a row from which on that pays: launches take 3 us, as 16,000 elements do. breadth.py "argmax"."""
 
     max_interleaved_parts: int = 8
-    """Parts of a concat that are interleaved in vectors; LLVM shuffles as many registers well. breadth.py "stack" and
-    "unfold 5"."""
+    """Parts of a concat that are interleaved in vectors; LLVM shuffles as many well. breadth.py "stack", "unfold 5"."""
 
     min_interleaved_elements: int = 64
     """Elements of a part from which on that pays; fewer are a vector or two. breadth.py "stack"."""
@@ -445,8 +443,7 @@ class RowCosts(_Checked):
     """Costs of kernels over rows: passes over a row, and vectors across short rows."""
 
     row_recompute_additions: int = 6
-    """Additions that a later pass over a row spends on a value, for ops of the value's own pass, instead of a load.
-    run.py "d"."""
+    """Additions that a later pass over a row spends on a value, for its own ops, not a load. run.py "d"."""
 
     row_recompute_total_additions: int = 24
     """The same with ops of earlier passes. run.py "d"."""
@@ -455,8 +452,7 @@ class RowCosts(_Checked):
     """Bytes of one value that are saved on the stack for a row. run.py "d"."""
 
     min_cut_iterations: int = 16
-    """Iterations from which on an outer loop is cut into chunks rather than an inner one: whole lines. breadth.py
-    "layouts"."""
+    """Iterations from which on an outer loop is cut, not an inner one: whole lines. breadth.py "layouts"."""
 
     max_short_row_elements: int = 15
     """Elements of a row up to which vectors may go across rows. breadth.py "layers"."""
@@ -504,8 +500,7 @@ class ColumnCosts(_Checked):
     """Rows of a tile that is transposed in L1: a few vectors. breadth.py "transpose"."""
 
     transposed_rows_beyond_l2: int = 256
-    """The same for values that L2 does not hold, by their number: longer runs are read from memory. breadth.py
-    "transpose"."""
+    """The same for values that L2 does not hold, by number: longer runs are read. breadth.py "transpose"."""
 
     prefetch_distance_bytes: int = 8192
     """Bytes ahead of a row at which the prefetched row begins, two pages: processors do not prefetch across pages.
@@ -544,9 +539,8 @@ class VectorCosts(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnrollCosts(VectorCosts):
-    """Costs of `lir-mark-unrolled`: code of LLVM against short loops. kernels.py is the sweep that bounds LLVM's
-    time."""
+class UnrollCosts(VectorCosts, Target):
+    """Costs of `lir-mark-unrolled`: code of LLVM against short loops. kernels.py bounds LLVM's time."""
 
     max_unrolled_ops: int = 300
     """Operations of one loop after unrolling. kernels.py."""
@@ -569,6 +563,12 @@ class UnrollCosts(VectorCosts):
 
     function_ops: int = 40
     """Operations that a transcendental function counts for, which is inlined. kernels.py."""
+
+    max_masked_iterations: int = 128
+    """Iterations of a loop below which its rest may be a masked vector. breadth.py "one-hot cross entropy"."""
+
+    min_masked_ops: int = 6
+    """Operations of a reduction without functions that make it worth a mask. breadth.py "one-hot cross entropy"."""
 
     max_unrolled_row_elements: int = 32
     """Elements of a row up to which several rows are computed at a time. kernels.py."""
@@ -638,8 +638,7 @@ class LoopCosts(VectorCosts):
     """Elements of a carry up to which it is moved, rather than found in one of two buffers. run.py "rk4"."""
 
     poll_work: int = 1 << 26
-    """Scalar operations after which a while loop asks whether the run goes on, tens of milliseconds. run.py
-    "circuit"."""
+    """Scalar operations after which a while loop asks whether the run goes on: some 10 ms. run.py "circuit"."""
 
     private_branch_bytes: int = 1 << 12
     """Bytes of a buffer up to which a while loop or branch that alone uses it has it on its stack. run.py "circuit"."""

@@ -68,6 +68,9 @@ The attribute of an `scf.for` with constant bounds that is to be written out: ho
 LLVM writes out these loops and no others. Few iterations are written out before it looks for vectors, others after.
 """
 
+MASKED = "lir.masked"
+"""The attribute of an `scf.for` whose last iterations, fewer than a vector has lanes, are a vector with a mask."""
+
 GUARDED = "lir.guarded"
 """
 The attribute of an `scf.for` behind which it runs again if its last carries, as many as the number, are not all zero.

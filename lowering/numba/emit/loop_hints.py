@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, OUTLINE, UNROLL
+from xdsl_rlx.dialects.lir.kernel import MASKED as MASKED_REST
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.functions import FUNCTIONS, SMALL_VARIANTS, ends_in_mask
@@ -138,7 +139,7 @@ def hint_of(loop: scf.ForOp, known: Mapping[SSAValue, int] = MappingProxyType({}
         count = max(count, LONG_LOOP)
     if any(type(op) in SMALL_VARIANTS for op in ops):
         return INTERLEAVE[1]
-    if calls and ends_in_mask(count):
+    if MASKED_REST in loop.attributes or (calls and ends_in_mask(count)):
         return MASKED
     if not calls or count < SHORT_LOOP:
         return None
