@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.builtin import AnyFloat, f64
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.shapes import DTYPES
@@ -18,6 +18,9 @@ from xdsl_rlx.lowering.callees.tile_registers import RegisterBlockFunction
 from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.lowering.tiles.tile_sizes import best_tile
 
+LARGE = 512
+"""Rows and columns of a matmul whose tiles are the common ones."""
+
 _SORTED = ("f32", "f64", "i32", "i64")
 _RARE = re.compile(r"fourier_(?!stage).*_[567]_.*|fourier_stage_.*_by[57]_.*")
 """Steps of five to seven frames, which only transforms of five to seven frames in all have."""
@@ -25,8 +28,8 @@ _RARE = re.compile(r"fourier_(?!stage).*_[567]_.*|fourier_stage_.*_by[57]_.*")
 
 def common_functions(model: CostModel) -> list[str]:
     """
-    The steps of Fourier transforms; sorts of numbers of 32 and 64 bits; products of f32, in tiles of whole vectors;
-    `x.T @ x` of few columns of f64; and blocks of tile registers, if the processor has these.
+    The steps of Fourier transforms; sorts of numbers of 32 and 64 bits; products of f32 and f64, in tiles of whole
+    vectors; `x.T @ x` of few columns of f64; and blocks of tile registers, if the processor has these.
 
     Names of products have the tile's size: those with columns left over are compiled when a program calls them.
     """
@@ -44,15 +47,21 @@ def _sorts() -> Iterator[str]:
 
 
 def _products(costs: CostModel) -> Iterator[str]:
-    element = "f32"
+    """Tiles of f32 of every height and width; of f64, those of large matmuls and what is left over at their edges."""
+    yield from _tiles("f32", costs.max_tile_rows, costs.max_tile_vectors, costs)
+    tile = best_tile(LARGE, LARGE, costs, f64)
+    yield from _tiles("f64", tile.rows, tile.columns // tile.lanes, costs)
+
+
+def _tiles(element: str, most_rows: int, most_vectors: int, costs: CostModel) -> Iterator[str]:
     lanes, lines = costs.lanes_of(DTYPES[element]), max(costs.max_uncut_depth, costs.panel_depth)
     yield TransposedFunction(element, lanes, lines).name
-    for vectors in range(1, costs.max_tile_vectors + 1):
+    for vectors in range(1, most_vectors + 1):
         yield LinesFunction(element, vectors * lanes, lanes).name
-    for rows in range(1, costs.max_tile_rows + 1):
+    for rows in range(1, most_rows + 1):
         for beside in range(1, costs.line_bytes // (rows * element_bytes(DTYPES[element])) + 1):
             yield RowsFunction(element, rows, beside).name
-        for vectors in range(1, costs.max_tile_vectors + 1):
+        for vectors in range(1, most_vectors + 1):
             if rows * vectors + vectors * (rows > 1) < costs.registers:
                 for by_columns in (False, True):
                     yield TileFunction(element, rows, vectors * lanes, lanes, by_columns).name
