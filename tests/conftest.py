@@ -5,9 +5,12 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+
+from xdsl_rlx.lowering.target import COMMON, Caches
 
 # importlib mode does not put this directory on the path, where the helper modules of the tests are.
 sys.path.insert(0, str(Path(__file__).parent))
@@ -80,6 +83,14 @@ def _effort(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to eight threads are used, on any machine."""
     monkeypatch.setattr("xdsl_rlx.lowering.numba.driver.process.cores", lambda: 8)
+
+
+@pytest.fixture
+def common_caches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Programs are lowered for caches of common sizes, on any machine."""
+    table = tmp_path / "caches.toml"
+    table.write_text("".join(f"{field.name} = {getattr(COMMON, field.name)}\n" for field in fields(Caches)))
+    monkeypatch.setenv("XDSL_RLX_COSTS", str(table))
 
 
 @pytest.fixture(scope="session")

@@ -83,6 +83,7 @@ def rows_first(graph: rlx.Graph) -> rlx.Graph:
     return graph
 
 
+@pytest.mark.usefixtures("common_caches")
 @pytest.mark.parametrize(
     "graph",
     [

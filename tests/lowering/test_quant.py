@@ -106,4 +106,4 @@ def test_integer_products_are_vector_code(run: Run):
     graph = rlx.Graph("step")
     x, w, bias = graph.input("x", (8, 64), "i8"), graph.input("w", (64, 256), "i8"), graph.input("b", (256,), "i32")
     graph.set_outputs([graph.q_matmul(x, w, bias, 0.01)])
-    assert re.search(r"\b(vpmul(ld|dq|lw)|vpmaddwd|vpdpbusd)\b", run.assembly(lowered(graph)))
+    assert re.search(r"\b(vpmul(ld|dq|lw)|vpmaddwd|vpdpbusd|tdpbsud)\b", run.assembly(lowered(graph)))

@@ -181,6 +181,7 @@ def test_small_matrices_side_by_side_run_packed(batch: int, dtype: str) -> None:
         assert len(PACKED.findall(text)) >= 2 and not SCALAR.search(text) and not CALL.search(text)
 
 
+@pytest.mark.usefixtures("common_caches")
 @pytest.mark.parametrize(("rows", "prefetched"), [(512, True), (16, False)], ids=["large", "in-cache"])
 def test_rows_cut_out_of_longer_ones_are_prefetched(rows: int, prefetched: bool) -> None:
     g = rlx.Graph("halves")
