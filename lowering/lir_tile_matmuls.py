@@ -197,7 +197,8 @@ class _Product:
             kind is not RegisterProduct and copies and factors.right.lies_in_lines and not repeated and self._is_far()
         )
         goes_on = factors.accumulate
-        product = kind(factors, nest, tile, costs, ends, known, op.col_lo, columns, copies, goes_on, fetches)
+        few = rows < costs.min_copied_panel_rows
+        product = kind(factors, nest, tile, costs, ends, known, op.col_lo, columns, copies, goes_on, fetches, few=few)
         if factors.is_rounded:
             RoundedProduct(product).emit()
         else:

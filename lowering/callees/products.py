@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import MemRefType, i64
 from xdsl.ir import SSAValue
@@ -85,6 +85,9 @@ class TileFunction(CalledFunction):
     by_columns: bool = False
     chains: int = 1
 
+    PADDED: ClassVar[bool] = False
+    """Whether zeros fill the last vector of a line of the panel."""
+
     @property
     def is_unrolled(self) -> bool:
         # a column is no vector
@@ -137,6 +140,7 @@ class TileFunction(CalledFunction):
             copy=right,
             by_vectors=True,
             apart=(words[self.RIGHT_LINE].value, words[self.RIGHT_VECTOR].value),
+            padded=self.PADDED,
         )
         factors = Factors(left, Strided(right, ()), into, 0, accumulate=True)
         return TileBlock(
@@ -171,6 +175,14 @@ class TileFunction(CalledFunction):
 
 
 @dataclass(frozen=True)
+class PaddedTileFunction(TileFunction):
+    """The same of a panel whose lines are padded to whole vectors."""
+
+    FORM = "gemm_padded_tile_{rows}x{columns}_v{lanes}_t{by_columns:d}_by{chains}_{element}"
+    PADDED = True
+
+
+@dataclass(frozen=True)
 class LinesFunction(CalledFunction):
     """Copy so many columns of lines of an RHS, which are side by side in memory, line by line."""
 
@@ -182,14 +194,19 @@ class LinesFunction(CalledFunction):
     columns: int
     lanes: int
 
+    @property
+    def width(self) -> int:
+        """Columns of the copy."""
+        return self.columns
+
     def work(self, words: Sequence[int], length: int) -> Work:
-        return Work(0, (self.columns * length,), (self.columns * length,))
+        return Work(0, (self.columns * length,), (self.width * length,))
 
     def build(self, model: CostModel) -> Kernel:
         made = _Building.of(self, model)
         zero = made.kernel.index(0)
         right = Strided(made.buffers["right"], (), strides=(made.word(self.LINE).value, None))
-        copy = Strided(made.buffers["copy"], (), strides=(made.kernel.index(self.columns), None))
+        copy = Strided(made.buffers["copy"], (), strides=(made.kernel.index(self.width), None))
         panel = Panel(zero, zero, zero, self.columns)
 
         def one(nest: Nest, k: SSAValue, j: SSAValue) -> None:
@@ -197,14 +214,32 @@ class LinesFunction(CalledFunction):
 
         def line(inside: Nest, k: SSAValue) -> None:
             panel.lanes(inside, self.lanes, lambda deep, j, _: one(deep, k, j))
+            for j in map(made.kernel.index, range(self.columns, self.width)):
+                zero_of = inside.scalars.const(0, DTYPES[self.element])
+                inside.store(zero_of, copy.buffer, copy.at(inside, k, j))
 
         made.nest.each((zero, made.length.value), "k", line)
         return made.kernel
 
 
 @dataclass(frozen=True)
+class PaddedLinesFunction(LinesFunction):
+    """The same, with zeros behind the columns up to a whole vector."""
+
+    FORM = "gemm_padded_lines_{columns}_v{lanes}_{element}"
+
+    @property
+    def width(self) -> int:
+        return -(-self.columns // self.lanes) * self.lanes
+
+
+@dataclass(frozen=True)
 class TransposedFunction(CalledFunction):
-    """Copy columns of an RHS, which are lines in memory: all lines of the first vector, then of the next one."""
+    """
+    Copy columns of an RHS, which are lines in memory: all lines of the first vector, then of the next one.
+
+    Zeros fill the last vector if columns are left over.
+    """
 
     FORM = "gemm_transposed_v{lanes}x{lines}_{element}"
     WORDS, READS, WRITES = 5, ("right",), ("between", "copy")
@@ -248,8 +283,19 @@ class TransposedFunction(CalledFunction):
             number = right.load(nest, k, (s.of(whole.value) * lanes + s.of(j)).value)
             nest.store(number, copy, [place.value])
 
+        def fill(nest: Nest, k: SSAValue, j: SSAValue) -> None:
+            s = nest.scalars
+            place = s.of(whole.value) * apart + s.of(k) * lanes + s.of(j)
+            nest.store(s.const(0, DTYPES[self.element]), copy, [place.value])
+
         made.nest.each((zero, whole.value), "vector", bring)
         lines = zero, length.value
+        behind = made.nest.scalars.select(
+            rest < 1, made.nest.scalars.of(zero), made.nest.scalars.of(made.kernel.index(lanes))
+        )
+        made.nest.each(
+            (rest.value, behind.value), "j", lambda inside, j: inside.each(lines, "k", lambda deep, k: fill(deep, k, j))
+        )
         made.nest.each(
             (zero, rest.value), "j", lambda inside, j: inside.each(lines, "k", lambda deep, k: one(deep, k, j))
         )
@@ -301,4 +347,11 @@ class RowsFunction(CalledFunction):
         return made.kernel
 
 
-PRODUCTS: tuple[type[CalledFunction], ...] = (TileFunction, LinesFunction, TransposedFunction, RowsFunction)
+PRODUCTS: tuple[type[CalledFunction], ...] = (
+    TileFunction,
+    PaddedTileFunction,
+    LinesFunction,
+    PaddedLinesFunction,
+    TransposedFunction,
+    RowsFunction,
+)

@@ -16,6 +16,8 @@ from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.callees.called import CalledFunction
 from xdsl_rlx.lowering.callees.products import (
     LinesFunction,
+    PaddedLinesFunction,
+    PaddedTileFunction,
     RowsFunction,
     TileFunction,
     TransposedFunction,
@@ -203,9 +205,10 @@ class CalledProduct(TiledProduct):
         right, kernel, lanes, zero = self.factors.right, nest.kernel, self.tile.lanes, nest.kernel.index(0)
         bounds, element = self._range(nest, panel.low, panel.high), self.factors.element
         source, (line, column) = (right.buffer, right.at(nest, panel.low, panel.column)), _strides(right)
+        panel = replace(panel, padded=self._pads(panel))
         if right.lies_in_lines:
-            copy = kernel.scratch(MemRefType(element, [self._lines, panel.columns]), "panel")
-            function = LinesFunction(self._element, panel.columns, lanes)
+            copy = kernel.scratch(MemRefType(element, [self._lines, panel.width(lanes)]), "panel")
+            function = (PaddedLinesFunction if panel.padded else LinesFunction)(self._element, panel.columns, lanes)
             self._call(nest, function, [line], [source], [(copy, [zero, zero])], bounds)
             return replace(panel, copy=copy)
         whole, rest = divmod(panel.columns, lanes)
@@ -221,7 +224,7 @@ class CalledProduct(TiledProduct):
     def _panel(self, nest: Nest, panel: Panel) -> None:
         """All rows of a panel."""
         assert self.rows is not None
-        if self.copies:
+        if self.copies or self._pads(panel):
             panel = self._copied(nest, panel)
         for row, tile, tiles, rows, _ in self._heights(*divmod(self.rows, self.tile.rows)):
             self._tiles(nest, panel, row, tile, tiles, rows)
@@ -246,14 +249,15 @@ class CalledProduct(TiledProduct):
             apart = [_strides(factors.right)[0], lanes]
         else:
             right = panel.copy, [kernel.index(0), kernel.index(0)]
-            apart = [lanes, self._lines * lanes] if panel.by_vectors else [panel.columns, lanes]
+            apart = [lanes, self._lines * lanes] if panel.by_vectors else [panel.width(lanes), lanes]
         into = factors.into.buffer, factors.into.at(nest, start, panel.column)
         words, reads = [tiles, *steps, *apart, _strides(factors.into)[0]], [left, right]
         fetches = self.fetches and tiles > 1
         words += [_strides(factors.right)[0], -(-self._lines // tiles) if fetches else 0]
         behind = self._behind(nest, panel) if fetches else (panel.low, panel.column)
         reads.append((factors.right.buffer, factors.right.at(nest, *behind)))
-        function = TileFunction(self._element, rows, panel.columns, lanes, by_columns, self._chains(panel))
+        kind = PaddedTileFunction if panel.padded else TileFunction
+        function = kind(self._element, rows, panel.columns, lanes, by_columns, self._chains(panel))
         self._call(nest, function, words, reads, [(into)], self._terms(nest, panel))
 
     def _behind(self, nest: Nest, panel: Panel) -> tuple[SSAValue, SSAValue]:

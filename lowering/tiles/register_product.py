@@ -61,6 +61,10 @@ class RegisterProduct(TiledProduct):
     def _packs(self) -> bool:
         return not self.factors.left.lies_in_lines or self.columns >= self.costs.min_packed_lhs_panels * BLOCK
 
+    def _pads(self, panel: Panel) -> bool:
+        # a register may have any number of columns
+        return False
+
     def _by_rows(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
         """As many rows at a time as stay in L2 and those left over, each number of rows with code of its own."""
         assert self.rows is not None
@@ -216,11 +220,17 @@ class RegisterBlock(TileBlock):
             )
         return sums
 
-    def _rows(self, nest: Nest, line: Callable[[Nest, SSAValue, SSAValue], Lane], copied: bool = True) -> None:
+    def _rows(
+        self,
+        nest: Nest,
+        line: Callable[[Nest, SSAValue, SSAValue], Lane],
+        copied: bool = True,
+        whole: bool = False,
+    ) -> None:
         """`line` with each column of each row, in a loop over rows: so many vectors would be too long unrolled."""
 
         def one(inside: Nest, r: SSAValue) -> None:
-            self.panel.lanes(inside, self.lanes, line(inside, r, self.rows.at(inside, r)), copied)
+            self.panel.lanes(inside, self.lanes, line(inside, r, self.rows.at(inside, r)), copied, whole)
 
         nest.each((nest.kernel.index(0), nest.kernel.index(self.rows.count)), "r", one, rolled=True)
 

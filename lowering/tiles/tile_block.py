@@ -33,8 +33,9 @@ class Panel:
     """
     Lines `low` to `high` of some columns of the right factor, and a copy of them if there is one.
 
-    The copy has line after line, or `by_vectors` the first vector of all lines, then the second one. `last` is a copy
-    of the lines of the terms that are left over.
+    The copy has line after line, or `by_vectors` the first vector of all lines, then the second one. If it is `padded`,
+    zeros fill the last vector of each line, and tiles compute with whole vectors only. `last` is a copy of the lines of
+    the terms that are left over.
     """
 
     low: SSAValue
@@ -44,6 +45,11 @@ class Panel:
     copy: SSAValue | None = None
     by_vectors: bool = False
     last: SSAValue | None = None
+    padded: bool = False
+
+    def width(self, lanes: int) -> int:
+        """How many columns tiles compute with vectors of so many lanes."""
+        return -(-self.columns // lanes) * lanes if self.padded else self.columns
 
     @property
     def known_length(self) -> int | None:
@@ -66,10 +72,14 @@ class Panel:
         lane = s.of(j) - vector * lanes if vector else s.of(j)
         return [nest.kernel.index(vector), (line * lanes + lane).value]
 
-    def lanes(self, nest: Nest, lanes: int, body: Lane, copied: bool = True) -> None:
-        """`body` for each column, as vectors of so many lanes: those of a copy that has them so one by one."""
+    def lanes(self, nest: Nest, lanes: int, body: Lane, copied: bool = True, whole: bool = False) -> None:
+        """
+        `body` for each column, as vectors of so many lanes: those of a copy that has them so one by one.
+
+        `whole`: for those that pad the last vector, too.
+        """
         kernel = nest.kernel
-        for low, high in pairwise(_cuts(self.columns, lanes)):
+        for low, high in pairwise(_cuts(self.width(lanes) if whole else self.columns, lanes)):
             step = lanes if self.by_vectors and copied else high - low
             for first in range(low, high, step):
                 vector = first // lanes
@@ -151,7 +161,7 @@ class TileBlock:
 
     def emit(self, nest: Nest) -> None:
         """The sums are added up, and stored or added at the end."""
-        kernel, sums = nest.kernel, self._add_up(nest)
+        kernel, sums = nest.kernel, self._stored(nest, self._add_up(nest))
         if self.begins is None or self.rows.new is not None:
             self._rows(nest, lambda at, r, i: self._end(at, sums, r, i, self.goes_on), copied=False)
             return
@@ -166,8 +176,9 @@ class TileBlock:
         """The buffer of the sums, which start from zero."""
         kernel, panel, chains = nest.kernel, self.panel, self.chains
         element = self.factors.element
-        sums = kernel.scratch(MemRefType(element, [chains * self.rows.count, panel.columns]), "sums", outlined=True)
-        self._rows(nest, lambda at, r, i: self._begin(at, sums, r, i), copied=False)
+        shape = [chains * self.rows.count, panel.width(self.lanes)]
+        sums = kernel.scratch(MemRefType(element, shape), "sums", outlined=True)
+        self._rows(nest, lambda at, r, i: self._begin(at, sums, r, i), copied=False, whole=True)
         if chains == 1:
             self._along(nest, (panel.low, panel.high), "k", lambda inside, k: self._step(inside, sums, k, 0))
             return sums
@@ -180,6 +191,20 @@ class TileBlock:
 
         self._along(nest, (kernel.index(0), nest.quotient(panel.length(nest), chains)), "n", steps)
         return sums
+
+    def _stored(self, nest: Nest, sums: SSAValue) -> SSAValue:
+        """Sums in vectors that are padded in memory: a part of a vector that stays in a register costs as a whole."""
+        if not self.panel.padded:
+            return sums
+        type_ = memref_of(sums)
+        stored = nest.kernel.scratch(MemRefType(type_.element_type, type_.get_shape()), "stored", outlined=True)
+
+        def copy(at: Nest, line: SSAValue) -> Lane:
+            return lambda deep, j, _: deep.store(deep.load(sums, [line, j]), stored, [line, j])
+
+        for chain in range(self.chains):
+            self._rows(nest, lambda at, r, i, n=chain: copy(at, self._sums_of(at, r)[n]), copied=False, whole=True)
+        return stored
 
     def _along(
         self, nest: Nest, ends: tuple[SSAValue, SSAValue], name: str, step: Callable[[Nest, SSAValue], None]
@@ -200,12 +225,18 @@ class TileBlock:
 
         nest.each((nest.kernel.index(0), nest.kernel.index(parts)), "part", part)
 
-    def _rows(self, nest: Nest, line: Callable[[Nest, SSAValue, SSAValue], Lane], copied: bool = True) -> None:
+    def _rows(
+        self,
+        nest: Nest,
+        line: Callable[[Nest, SSAValue, SSAValue], Lane],
+        copied: bool = True,
+        whole: bool = False,
+    ) -> None:
         """What `line` does with each lane, given the row's number in the tile and in all."""
         zero, count = nest.kernel.index(0), self.rows.count
 
         def one(inside: Nest, r: SSAValue) -> None:
-            self.panel.lanes(inside, self.lanes, line(inside, r, self.rows.at(inside, r)), copied)
+            self.panel.lanes(inside, self.lanes, line(inside, r, self.rows.at(inside, r)), copied, whole)
 
         if count == 1:
             one(nest, zero)
@@ -263,7 +294,7 @@ class TileBlock:
 
         left = factors.left
         if not isinstance(left, Strided) or left.strides[0] is None:
-            self._rows(nest, add)
+            self._rows(nest, add, whole=True)
             return
         self._from_row_to_row(nest, left, k, multiplied)
 
@@ -284,7 +315,8 @@ class TileBlock:
             def one(deep: Nest, t: SSAValue) -> None:
                 s = deep.scalars
                 number = deep.load(left.buffer, [place, (s.of(t) * step).value])
-                self.panel.lanes(deep, self.lanes, body(deep, (s.of(first) + s.of(t)).value, number))
+                lane = body(deep, (s.of(first) + s.of(t)).value, number)
+                self.panel.lanes(deep, self.lanes, lane, whole=True)
 
             inside.each((zero, nest.kernel.index(rows)), "t", one)
 

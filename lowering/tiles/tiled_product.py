@@ -235,7 +235,7 @@ class TiledProduct:
     def _panel(self, nest: Nest, panel: Panel) -> None:
         """All rows of a panel."""
         (first, end), height = self.ends, self.tile.rows
-        if self.copies:
+        if self.copies or self._pads(panel):
             panel = self._copied(nest, panel)
         if self.factors.last is not None:
             panel = replace(panel, last=self._last_lines(nest, panel))
@@ -295,6 +295,15 @@ class TiledProduct:
 
         nest.each(ends, "k", line)
 
+    def _pads(self, panel: Panel) -> bool:
+        """
+        Whether the copy of a panel is padded: the last vector is several parts of one, each of which takes a register.
+
+        30 columns are 4 vectors of 16, 8, 4 and 2 lanes, with which 14 rows would need 56 registers.
+        """
+        is_read_often = not self.few if self.rows is None else self.rows >= self.costs.min_copied_panel_rows
+        return is_read_often and (panel.columns % self.tile.lanes).bit_count() > 1
+
     def _last_lines(self, nest: Nest, panel: Panel) -> SSAValue:
         """A copy of the lines of the terms that are left over, whose columns are neighbours."""
         kernel, last = nest.kernel, self.factors.last
@@ -314,7 +323,8 @@ class TiledProduct:
         """The panel with a copy on the stack."""
         right, kernel, lanes = self.factors.right, nest.kernel, self.tile.lanes
         element = self.factors.copied
-        shape = [self._lines, panel.columns]
+        panel = replace(panel, padded=self._pads(panel))
+        shape = [self._lines, panel.width(lanes)]
         if not right.lies_in_lines:
             shape = [-(-panel.columns // lanes), self._lines * lanes]
         copy = kernel.scratch(MemRefType(element, shape), "panel")
@@ -326,11 +336,12 @@ class TiledProduct:
             inside.store(number, copy, panel.place(inside, k, j, vector, lanes))
 
         if right.lies_in_lines:
-            nest.each(
-                (panel.low, panel.high),
-                "k",
-                lambda inside, k: panel.lanes(inside, lanes, lambda deep, j, vector: one(deep, k, j, vector)),
-            )
+
+            def line(inside: Nest, k: SSAValue) -> None:
+                panel.lanes(inside, lanes, lambda deep, j, vector: one(deep, k, j, vector))
+                self._pad(inside, panel, k)
+
+            nest.each((panel.low, panel.high), "k", line)
             return panel
         whole = panel.columns // lanes if lanes % MERGED == 0 else 0
         if whole:
@@ -350,7 +361,17 @@ class TiledProduct:
                     (panel.low, panel.high), "k", lambda deep, k: one(deep, k, j, vector)
                 ),
             )
+        if panel.padded:
+            nest.each((panel.low, panel.high), "k", lambda inside, k: self._pad(inside, panel, k))
         return panel
+
+    def _pad(self, nest: Nest, panel: Panel, k: SSAValue) -> None:
+        """Zeros behind the columns of a line, if it is padded: numbers that are there could be slow to compute with."""
+        lanes, width, kernel = self.tile.lanes, panel.width(self.tile.lanes), nest.kernel
+        assert panel.copy is not None
+        for j in map(kernel.index, range(panel.columns, width)):
+            zero = nest.scalars.const(0, self.factors.copied)
+            nest.store(zero, panel.copy, panel.place(nest, k, j, width // lanes - 1, lanes))
 
     def _bring(self, nest: Nest, panel: Panel, merged: SideBySide, vector: SSAValue) -> None:
         """Copy the columns of a vector, which are lines in memory."""

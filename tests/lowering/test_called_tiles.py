@@ -19,7 +19,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CallFunctionOp
 from xdsl_rlx.lowering.callees.calls import function_of
 from xdsl_rlx.lowering.callees.functions import is_function, library_kernel
-from xdsl_rlx.lowering.callees.products import RowsFunction, TileFunction
+from xdsl_rlx.lowering.callees.products import PaddedLinesFunction, PaddedTileFunction, RowsFunction, TileFunction
 from xdsl_rlx.lowering.kernel_pass import kernels_of
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
@@ -130,6 +130,30 @@ def test_values_of_sums_in_parts_and_of_rows_in_blocks(form: str, m: int, k: int
     check(FORMS[form], factors(form, m, k, n, "float32"))
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_panels_are_padded_if_several_parts_of_a_vector_are_left_over(form: str) -> None:
+    def tiles(rows: int, columns: int) -> set[str]:
+        names = called(FORMS[form], *factors(form, rows, 300, columns, "float32"))
+        return {name.split("_tile_")[0] for name in names if "_tile_" in name}
+
+    assert tiles(128, 30) == {"gemm_padded"}
+    # the last panel begins in the one before it, a part in one vector, no part
+    assert tiles(128, 45) == tiles(128, 40) == tiles(128, 64) == {"gemm"}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("form", FORMS)
+def test_values_of_padded_panels(form: str, dtype: str) -> None:
+    """All that is left over of vectors, of factors that are not finite in places."""
+    for columns in range(17, 66) if EVERY else (19, 26, 31, 45):
+        x, y = factors(form, 200, 120, columns, dtype)
+        check(FORMS[form], (x, y))
+        row = x.T if form[0] == "t" else x
+        row[3], row[5] = np.inf, np.nan
+        assert np.isfinite(np.asarray(rlx.compile(FORMS[form], threads=1)(x, y))).all(1).sum() == 198
+
+
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("form", FORMS)
 def test_values_do_not_depend_on_threads(form: str, threads: int) -> None:
@@ -176,7 +200,8 @@ def test_short_sums_and_narrow_products_are_loops() -> None:
 def test_functions_are_found_by_their_names() -> None:
     tile = TileFunction("f32", 13, 32, 16, True, 4)
     assert tile.name == "gemm_tile_13x32_v16_t1_by4_f32"
-    for function in (tile, TileFunction("f64", 1, 8, 4), RowsFunction("f64", 8, 2)):
+    padded = PaddedTileFunction("f32", 13, 30, 16), PaddedLinesFunction("f32", 30, 16)
+    for function in (tile, TileFunction("f64", 1, 8, 4), RowsFunction("f64", 8, 2), *padded):
         assert function_of(function.name) == function
         assert is_function(function.name)
     assert function_of("fourier_stage_4_f32") is None
@@ -185,6 +210,7 @@ def test_functions_are_found_by_their_names() -> None:
 
 @pytest.mark.parametrize("name", [
     "gemm_tile_13x18_v16_t0_by1_f32", "gemm_tile_9x48_v16_t1_by1_f32", "gemm_tile_2x16_v8_t0_by4_f64",
+    "gemm_padded_tile_9x30_v16_t1_by1_f32", "gemm_padded_tile_2x11_v8_t0_by4_f64", "gemm_padded_lines_19_v8_f32",
     "gemm_lines_18_v8_f32", "gemm_transposed_v8x384_f64", "gemm_rows_8x2_f32",
 ])  # fmt: skip
 def test_functions_are_sound(name: str) -> None:
