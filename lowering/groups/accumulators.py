@@ -39,6 +39,11 @@ class Accumulator:
     """How many copies of the block there are, of the kernel's own: a row adds to that of its number."""
 
     @property
+    def is_result(self) -> bool:
+        """Whether rows are added to the result itself."""
+        return not self.long and self.partial is None and self.own_totals is None and self.turns == 1
+
+    @property
     def rule(self) -> Reduction:
         """Identity and step."""
         return REDUCTION.lookup(self.op)

@@ -122,8 +122,9 @@ class ColumnKernel(GroupKernel):
     def _columns(self, nest: Nest, at: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
         """The sums of all columns, where the loops in front are: cleared, then added to in blocks if they are long."""
         group = self.group
-        self._each_column(nest, at, self._sums, self.clear_column)
         sequential = self.ranges(group.outer if group.structure.middle is None else group.middle)
+        if not self._adds_all_rows(sequential):
+            self._each_column(nest, at, self._sums, self.clear_column)
         if self._long:
             ends = self.in_blocks(nest, sequential, group.costs.sum_steps, at, carried, self._rows)
         else:
@@ -184,11 +185,18 @@ class ColumnKernel(GroupKernel):
         additions = sum(scalar_cost(op) for op in group.ops if SCALAR.get(type(op)) is not None)
         return additions <= costs.max_column_sum_additions
 
+    def _adds_all_rows(self, rows: Sequence[Range]) -> bool:
+        """Whether all rows are added up at a time, so that the sum needs no total to begin with."""
+        if len(rows) != 1 or not rows[0].exact or not self._adds_rows(rows):
+            return False
+        is_whole = rows[0].loop != self.cut and _at_once(rows[0], self.group.costs.column_sum_rows) == rows[0].size
+        return is_whole and all(self.accumulators[op].is_result for op in self._sums)
+
     def _in_groups_of_rows(self, nest: Nest, at: Mapping[int, SSAValue], rows: Sequence[Range]) -> Sequence[SSAValue]:
         """Sums over columns, to which some rows at a time are added, and then those that are left."""
         *outer, last = rows
         columns = self.ranges(self.group.inner)
-        count = _at_once(last, self.group.costs.column_sum_rows)
+        count, are_all = _at_once(last, self.group.costs.column_sum_rows), self._adds_all_rows(rows)
 
         def groups(inner: Nest, known: Mapping[int, SSAValue], _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
             s = inner.scalars
@@ -201,7 +209,7 @@ class ColumnKernel(GroupKernel):
             def some(deep: Nest, row: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
                 numbers = [row, *((deep.scalars.of(row) + n).value for n in range(1, count))]
                 of_rows = [{**known, last.loop: number} for number in numbers]
-                return self.over(deep, columns, known, (), lambda n, i, _: self._add_rows(n, of_rows, i))
+                return self.over(deep, columns, known, (), lambda n, i, _: self._add_rows(n, of_rows, i, are_all))
 
             inner.loop((last.bounds[0], middle), (), some, last.name, step=count)
             if not is_whole:
@@ -212,9 +220,9 @@ class ColumnKernel(GroupKernel):
         return self.over(nest, outer, at, (), groups)
 
     def _add_rows(
-        self, nest: Nest, rows: Sequence[Mapping[int, SSAValue]], columns: Mapping[int, SSAValue]
+        self, nest: Nest, rows: Sequence[Mapping[int, SSAValue]], columns: Mapping[int, SSAValue], are_all: bool
     ) -> Sequence[SSAValue]:
-        """Add the elements of some rows in one column to its totals."""
+        """Add the elements of some rows in one column to its totals, or of all rows to nothing."""
         frames = [self._frame(nest, {**columns, **row}) for row in rows]
         # all elements before the first total: what one sum adds up, another one may compute with
         elements = [[self.value(frame, op.operands[0]) for frame in frames] for op in self._sums]
@@ -223,7 +231,11 @@ class ColumnKernel(GroupKernel):
                 sums = [self.combine(nest, op, x.value, y) for x, y in zip(found[::2], found[1::2], strict=False)]
                 found = [nest.scalars.of(x) for x in sums] + found[2 * len(sums) :]
             frames[0].values[op.operands[0]] = found[0]
-            self.accumulate_column(frames[0], op, None, self._column(op, frames[0].indices))
+            column = self._column(op, frames[0].indices)
+            if are_all:
+                nest.store(found[0], self.targets[op], column)
+            else:
+                self.accumulate_column(frames[0], op, None, column)
         return ()
 
     def _read_across(self, ranges: Sequence[Range]) -> Range | None:

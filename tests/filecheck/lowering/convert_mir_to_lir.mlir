@@ -87,6 +87,21 @@ func.func @columns(%x: tensor<64x32xf32> {mir.name = "x", mir.kind = "input"}) -
 
 // -----
 
+// All of a few rows are added at a time: their sum is stored, with nothing cleared before.
+// CHECK-LABEL: lir.program @few_rows {
+// CHECK-LABEL: lir.kernel @k0_reduce_sum(%x: memref<3x32xf32>, %0: memref<32xf32>, %lo: index, %hi: index) {
+// CHECK: scf.for %i1 = %lo to %hi step %c1 {
+// CHECK-COUNT-3: memref.load %x[%{{.*}}, %i1] : memref<3x32xf32>
+// CHECK-NOT: memref.load
+// CHECK: memref.store %{{.*}}, %0[%i1] : memref<32xf32>
+// CHECK-NOT: scf.for
+func.func @few_rows(%x: tensor<3x32xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<32xf32> {
+  %0 = mir.reduce_sum %x axes [0] : (tensor<3x32xf32>) -> tensor<32xf32>
+  func.return %0 : tensor<32xf32>
+}
+
+// -----
+
 // A long one adds blocks of rows to totals of more digits; rows of few columns take turns in adding to eight copies.
 // CHECK-LABEL: lir.program @long_columns {
 // CHECK-NEXT: %x = lir.input "x" : memref<640x32xf32>

@@ -1,0 +1,51 @@
+"""Reductions over rows, whose totals are a row: few rows are added up at a time, and more in groups."""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import xdsl_rlx as rlx
+
+DTYPES: dict[str, Any] = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "u8": np.uint8,
+}
+ROWS = (1, 2, 3, 4, 5, 7, 8, 9, 12)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("rows", ROWS)
+def test_reductions_of_few_rows(rows: int, axis: int, dtype: str, threads: int) -> None:
+    """Exact, as the numbers are small; of rows in the middle too."""
+    shape = (rows, 35) if axis == 0 else (33, rows, 35)
+    x = np.random.default_rng(rows).integers(0, 4, shape).astype(DTYPES[dtype])
+
+    def f(x: Any) -> Any:
+        y = x * 2
+        return y.sum(axis), y.max(axis), y.min(axis), y.sum(axis) + (x * x).sum(axis)
+
+    y = (x * 2).astype(DTYPES[dtype])
+    total = y.sum(axis)
+    wanted = total, y.max(axis), y.min(axis), total + (x * x).sum(axis)
+    for found, expected in zip(rlx.compile(f, threads=threads)(x), wanted, strict=True):
+        np.testing.assert_array_equal(np.asarray(found), expected.astype(np.asarray(found).dtype))
+
+
+@pytest.mark.parametrize("rows", [2, 3, 8])
+def test_zeros_and_what_is_not_finite(rows: int) -> None:
+    x = np.zeros((rows, 40), np.float32)
+    x[0, 3], x[1, 5], x[0, 7], x[1, 7] = np.nan, np.inf, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        expected = x.sum(0), x.max(0), x.min(0)
+    for found, wanted in zip(rlx.compile(lambda x: (x.sum(0), x.max(0), x.min(0)))(x), expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(found), wanted)
