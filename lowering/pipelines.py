@@ -67,9 +67,10 @@ PREPARE_FOR_AD: tuple[RewritingPass, ...] = (
     MirLowerDotGeneralPass(),
     MirLegalizeMultiAxisReducePass(),
     MirInlineCustomFnPass(without_rules=True),
+    MirCsePass(),
 )
 """What stands between a function and its derivatives. Unfusing may bring up what legalisation splits, and would take
-apart what fusing keeps."""
+apart what fusing keeps. What a function computes twice has one derivative."""
 
 PREPARE_FOR_REVERSE: tuple[RewritingPass, ...] = (
     *PREPARE_FOR_AD,

@@ -27,3 +27,19 @@ func.func @multi(%x: tensor<2x3x4xf32> {mir.name = "x", mir.kind = "input"}) -> 
   %y = mir.reduce_prod %x axes [0, 2] : (tensor<2x3x4xf32>) -> tensor<3xf32>
   func.return %y : tensor<3xf32>
 }
+
+// -----
+
+// What is written twice is computed once, and so is its gradient.
+// CHECK-LABEL: func.func @twice(
+// CHECK-NEXT: %0 = mir.matmul %x, %w : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: %1 = mir.exp %0 : tensor<2x4xf32>
+// CHECK-NEXT: %y = mir.mul %1, %0 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: func.return %y : tensor<2x4xf32>
+func.func @twice(%x: tensor<2x3xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<3x4xf32> {mir.name = "w", mir.kind = "param"}) -> tensor<2x4xf32> {
+  %0 = mir.matmul %x, %w : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %1 = mir.exp %0 : tensor<2x4xf32>
+  %2 = mir.matmul %x, %w : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %y = mir.mul %1, %2 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}
