@@ -184,6 +184,9 @@ class TileCosts(MatmulCosts, Target):
     min_copied_panel_rows: int = 24
     """Rows from which on copies of RHS panels pay: they leave few sets of the cache, and fit L1. run.py "a"."""
 
+    min_padded_parts: int = 16
+    """Parts of vectors that all rows save, at least, if an RHS is padded. breadth.py "jacfwd of 30 by 64"."""
+
     min_packed_lhs_rows: int = 16
     """Rows from which on it pays to copy an LHS whose rows are strided. run.py "a"."""
 
@@ -507,8 +510,7 @@ class ColumnCosts(_Checked):
     functions_beside_peers.py "glu"."""
 
     min_prefetched_row_bytes: int = 512
-    """Bytes of a row with gaps from which on it is prefetched; processors do it across short gaps.
-    functions_beside_peers.py "glu"."""
+    """Bytes of a row from which on it is prefetched across a gap. functions_beside_peers.py "glu"."""
 
     max_prefetched_row_bytes: int = 2048
     """Bytes of such a row at most: processors prefetch longer rows themselves. functions_beside_peers.py "glu"."""
@@ -518,8 +520,7 @@ class ColumnCosts(_Checked):
     beside what is read. breadth.py "of 16x100000 axis 0"."""
 
     column_sum_rows: int = 4
-    """Rows that a column sum adds before it loads and stores the total; more are read from too many addresses at once.
-    breadth.py "sum of 64x127x65 axis 1"."""
+    """Rows added to a column sum at a time: more are too many addresses. breadth.py "of 64x127x65 axis 1"."""
 
     max_column_sum_additions: int = 4
     """Additions for an element of such a sum at most. With more, memory does not set the time, and each row has a copy

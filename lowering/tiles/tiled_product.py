@@ -301,8 +301,10 @@ class TiledProduct:
 
         30 columns are 4 vectors of 16, 8, 4 and 2 lanes, with which 14 rows would need 56 registers.
         """
-        is_read_often = not self.few if self.rows is None else self.rows >= self.costs.min_copied_panel_rows
-        return is_read_often and (panel.columns % self.tile.lanes).bit_count() > 1
+        parts = (panel.columns % self.tile.lanes).bit_count()
+        if self.rows is None:
+            return parts > 1 and not self.few
+        return self.rows * (parts - 1) >= self.costs.min_padded_parts
 
     def _last_lines(self, nest: Nest, panel: Panel) -> SSAValue:
         """A copy of the lines of the terms that are left over, whose columns are neighbours."""
