@@ -72,10 +72,16 @@ def chosen(cases: Sequence[dict[str, Any]], most: int | None = None) -> list[int
     return sorted(positions)
 
 
-def sample(cases: Sequence[tuple[T, ...]], most: int | None = None) -> list[tuple[T, ...]]:
-    """The part of a sweep inside of a test: tuples of its product, chosen as the cases of a marked test are."""
+def sample(cases: Sequence[tuple[T, ...]], most: int | None = None, turn: int = 0) -> list[tuple[T, ...]]:
+    """
+    The part of a sweep inside of a test: tuples of its product, chosen as the cases of a marked test are.
+
+    Calls with other numbers as `turn` take other diagonals.
+    """
     if EVERY:
         return list(cases)
+    turn %= max(len(cases), 1)
+    cases = [*cases[turn:], *cases[:turn]]
     return [cases[i] for i in chosen([{str(n): x for n, x in enumerate(case)} for case in cases], most)]
 
 

@@ -81,6 +81,7 @@ def expected(a: np.ndarray, b: np.ndarray, size: int, dynamic: tuple[bool, ...],
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("flips", [(False, True), (True, False), (False, False), (True, True)])
 @pytest.mark.parametrize("dynamic", DYNAMIC)
 def test_blocks_of_any_size(dynamic: tuple[bool, ...], flips: tuple[bool, bool]):

@@ -276,6 +276,7 @@ ALL: list[tuple[Made, Callable[[Any, Any], Any]]] = [
 each = pytest.mark.parametrize(("make", "expected"), ALL, ids=[make.__name__ for make, _ in ALL])
 
 
+@pytest.mark.sampled
 @each
 @pytest.mark.parametrize("threads", [1, 2])
 def test_values_are_those_of_jax(make: Made, expected: Callable[[Any, Any], Any], threads: int) -> None:

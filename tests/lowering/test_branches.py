@@ -46,6 +46,7 @@ def test_the_part_is_run_that_the_predicate_says(threads: int):
         assert np.array_equal(graph(np.array(p), x)[0], mix(x) if p else x + x)
 
 
+@pytest.mark.sampled
 @both
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 1000])
 def test_branches_in_branches_ask_what_the_iteration_has(count: int, threads: int):
@@ -86,6 +87,7 @@ ALL = [texts.chosen(), texts.chosen_by_turns(5), texts.counted_down(), texts.cou
 NAMES = ["chosen", "by turns", "counted", "in turn"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("jit", [False, True])
 @pytest.mark.parametrize("text", ALL, ids=NAMES)
 def test_the_printed_module_gives_the_same_bits(text: str, jit: bool, run):

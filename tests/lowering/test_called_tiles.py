@@ -94,7 +94,7 @@ def called_once(cases: list[Case], element: str, costs: TileCosts) -> ModuleOp:
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("costs", PROCESSORS, ids=["avx2", "avx512", "sse"])
 def test_products_of_any_size_by_calls(element: str, costs: TileCosts) -> None:
-    cases = drawn_cases(costs.lanes, 30 * (15 if EVERY else 1))
+    cases = drawn_cases(costs.lanes, 450 if EVERY else 16)
     module = called_once(cases, element, costs)
     assert any(isinstance(op, CallFunctionOp) for op in module.walk()) == (element == "f32" or costs.lanes > 4)
     rng = np.random.default_rng(0)
@@ -111,6 +111,7 @@ def test_products_of_any_size_by_calls(element: str, costs: TileCosts) -> None:
         np.testing.assert_allclose(one, wanted, rtol=0, atol=2e-4 if element == "f32" else 1e-11, err_msg=str(case))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("form", FORMS)
 def test_values_of_sizes_from_100_to_130(form: str, dtype: str) -> None:

@@ -42,6 +42,7 @@ def numbers(dtype: type[np.floating]) -> np.ndarray:
     return np.concatenate([drawn, np.arange(-1000, 1000, dtype=dtype), np.array(special, dtype)])
 
 
+@pytest.mark.sampled
 @pytest.mark.optimised
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("divisor", DIVISORS)

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 from jax import lax
+from levels import EVERY
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.conv import ConvExtents, ConvOp
@@ -52,7 +53,7 @@ def test_values_are_those_of_jax(
 ):
     outputs = groups * (MANY_OUTPUTS + rows % 3)
     x, w = drawn(images, groups * inputs, rows, columns), drawn(outputs, inputs, *kernel)
-    for stride, padding, dilation in STEPS:
+    for stride, padding, dilation in STEPS if EVERY else STEPS[(rows + kernel[1]) % 2 :: 2]:
         if any(n + 2 * p <= d * (k - 1) for n, p, d, k in zip((rows, columns), padding, dilation, kernel, strict=True)):
             continue
         options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}

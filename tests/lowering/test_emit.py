@@ -159,6 +159,7 @@ def test_every_narrow_float_is_extended_exactly(run: Run, kind: str):
     run.agree(short, x0=some.view(np.float16) if kind == "f16" else some)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 @pytest.mark.parametrize("source", ["f32", "f64"])
 def test_narrow_floats_are_rounded_once_to_nearest_even(run: Run, kind: str, source: str):

@@ -204,6 +204,7 @@ def test_values_alone_are_those_beside_vectors(dtype: str, backend: Any):
     assert np.isnan(rlx.compile(singular)(gone)).all()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(3, 1, 1), (2, 9, 4), (4, 7), (2, 53, 49), (60, 60)])
 def test_a_triangle_alone_is_that_beside_its_columns(shape: tuple[int, ...], dtype: str):

@@ -65,6 +65,7 @@ def test_lu_chooses_the_pivots_of_lapack(n: int, dtype: Any):
     assert _lu_residual(a, packed, pivots) < MOST
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", TYPES.values())
 @pytest.mark.parametrize("kind", ["ill-conditioned", "hilbert", "scaled"])
 def test_factors_of_hard_matrices_are_as_exact_as_those_of_lapack(kind: str, dtype: Any):
@@ -161,6 +162,7 @@ def test_singular_matrices(dtype: Any):
     np.testing.assert_array_equal(pivots, range(70))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("at", [(3, 5), (70, 66), (99, 99)])
 def test_numbers_that_are_not_finite(value: float, at: tuple[int, int]):

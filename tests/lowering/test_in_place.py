@@ -106,6 +106,7 @@ def graph_of(body: Body, arrays: dict[str, Array], reverse: bool = False) -> rlx
     return g
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("body", CASES, ids=lambda body: body.__name__)
 @pytest.mark.parametrize(("length", "reverse"), [(1, False), (2, True), (5, True), (6, False)])
 def test_every_iteration_reads_what_the_one_before_left(body: Body, length: int, reverse: bool) -> None:

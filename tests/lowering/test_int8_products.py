@@ -41,17 +41,18 @@ def check(cases: list[Case], costs: TileCosts, effort: Effort, backend: Backend 
         np.testing.assert_array_equal(found, expected.astype(np.int32), err_msg=str(case))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("costs", PROCESSORS)
 @pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
 def test_products_of_any_size(costs: TileCosts, effort: Effort):
-    count = (40 if effort is Effort.QUICK else 4) * (15 if EVERY else 1)
+    count = (20 if effort is Effort.QUICK else 4) * (30 if EVERY else 1)
     check(some_cases(costs.lanes, count, DEPTHS), costs, effort)
 
 
 def test_blocks_of_tile_registers():
     """Of every remainder; processors without them compute the same cases otherwise."""
     costs = TILES if cost_model().amx else WITH if cost_model().int8 else TileCosts()
-    check(blocks_of_registers(15 if EVERY else 3, (64, 65, 66, 67, 124, 127, 128, 190, 1040)), costs, Effort.QUICK)
+    check(blocks_of_registers(15 if EVERY else 2, (64, 65, 66, 67, 124, 127, 128, 190, 1040)), costs, Effort.QUICK)
 
 
 @pytest.mark.parametrize("costs", PROCESSORS)

@@ -150,6 +150,7 @@ def test_loops_to_a_remainder_of_a_number(low: int, trips: int):
     assert work_of(kernel(body), 1, 1).flops == trips
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("depth", [1, 255, 257, 10_000, 100_000])
 @pytest.mark.parametrize("rows", [1, 7, 50])
 def test_products_are_counted_exactly_at_all_depths(rows: int, depth: int):

@@ -13,6 +13,7 @@ from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
 DTYPES = {"f32": np.float32, "f64": np.float64}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("type", ["f32", "f64"])
 def test_factors_solve(run: Run, type: str, transpose: bool):
@@ -70,6 +71,7 @@ def test_factors_solve(run: Run, type: str, transpose: bool):
     np.testing.assert_allclose(x, expected, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("flags", ["", "lower ", "transpose unit_diagonal ", "lower transpose "])
 @pytest.mark.parametrize("type", ["f32", "f64"])
 def test_triangles_solve(run: Run, type: str, flags: str):

@@ -63,6 +63,7 @@ def expected(name: str, x: np.ndarray) -> list[np.ndarray]:
         return PROGRAMS[name][1](x.astype(np.float64))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("suffix", DTYPES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_are_right_whatever_the_arguments(run: Run, name: str, suffix: str):

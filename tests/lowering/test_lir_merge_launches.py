@@ -82,6 +82,7 @@ def launches(f: Callable[..., Any], x: Array, threads: int, **costs: Any) -> int
     return sum(isinstance(op, LaunchOp) for top in module.ops for op in ops_within(top))
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("small_caches")
 @pytest.mark.parametrize("name", MERGED)
 @pytest.mark.parametrize("threads", [1, 2])

@@ -49,11 +49,12 @@ def some_cases(seed: int, count: int) -> list[Case]:
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("costs", PROCESSORS, ids=["sse", "avx2", "avx512"])
 @pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
 def test_products_of_any_size(element: str, costs: TileCosts, effort: Effort):
-    count = (40 if effort is Effort.QUICK else 4) * (15 if EVERY else 1)
+    count = (20 if effort is Effort.QUICK else 4) * (30 if EVERY else 1)
     cases = some_cases(costs.lanes + int(element[1:]), count)
     module = rlx.parse(text_of(cases, element))
     with_costs(LirTileMatmulsPass, costs).apply(Context(), module)
@@ -271,6 +272,7 @@ def test_with_many_registers_rows_may_be_many():
     assert [gemms(case, False, halves) for case in (few, more, near)] == [1, 1, 1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("costs", PROCESSORS)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 def test_sums_of_a_tile_fit_into_registers_and_are_written_out(costs: TileCosts, element: str):

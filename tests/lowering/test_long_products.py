@@ -31,6 +31,7 @@ def parts(graph: rlx.Graph, threads: int) -> list[int]:
     return [op.extent.value.data for op in launches if op.kernel.string_value().endswith("_matmul")]
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("eight_cores")
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])

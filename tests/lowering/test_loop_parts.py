@@ -141,6 +141,7 @@ def outlined(program: str) -> ModuleOp:
     return module
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("case", IN_PARTS)
 def test_parts_run_all_iterations_and_give_the_same_bits(case: str, reverse: bool):

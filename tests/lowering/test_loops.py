@@ -32,6 +32,7 @@ def compiled(text: str, threads: int = 1) -> CompiledGraph:
     return compile_module(rlx.parse(text), threads, Effort.QUICK)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("count", COUNTS)
@@ -50,6 +51,7 @@ def test_all_carries_stacked(count: int, reverse: bool, threads: int):
     assert np.array_equal(graph(c0, w)[0], expected[::-1] if reverse else expected)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("outer", "inner"), [(4, 5), (1, 1), (3, 0), (0, 3), (50, 7)])
 def test_a_loop_in_a_loop(outer: int, inner: int, threads: int):

@@ -432,6 +432,7 @@ def test_numba_and_plain_python_compute_the_same(run: Run, suffix: str):
     run.agree(module, x0=x.astype(DTYPES[suffix]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("suffix", DTYPES)
 @pytest.mark.parametrize(
     "name", ["exp", "exp2", "sigmoid", "expm1", "tanh", "erf", "ndtr", "gaussian", "erfc", "log1p"]

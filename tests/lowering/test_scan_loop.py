@@ -31,6 +31,7 @@ def recurrence(length: int, reverse: bool) -> rlx.Graph:
     return g
 
 
+@pytest.mark.sampled
 @both_ways
 @pytest.mark.parametrize("length", [0, 1, 2, 7, 1000])
 def test_values_and_gradients_are_those_of_jax(length: int, reverse: bool) -> None:

@@ -173,6 +173,7 @@ def test_every_step_interchanges():
         assert any((step[:-1] > np.arange(n - 1)).all() for step in steps)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("n", [4, MOST])
 def test_whatever_the_pivots_are_rows_are_interchanged_as_one_by_one(run: Run, n: int, dtype: str):
@@ -211,6 +212,7 @@ def test_many_right_hand_sides_are_solved_one_matrix_after_the_other():
     assert [op.extent.value.data for op in module.walk() if isinstance(op, LaunchOp)] == [4, 64]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("batch", [16, 17])
 @pytest.mark.parametrize("n", [FEWEST, 7, MOST])

@@ -112,6 +112,7 @@ def test_numba_compiles_the_printed_module(run: Run):
         np.testing.assert_allclose(printed, compiled, rtol=1e-10, atol=1e-12 * max(1.0, np.abs(compiled).max()))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("seed", range(4))
 def test_what_tiles_leave_out_cannot_be_seen(run: Run, monkeypatch: pytest.MonkeyPatch, dtype: str, seed: int):

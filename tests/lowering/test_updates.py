@@ -203,6 +203,7 @@ def _arrays(dtype: str) -> dict[str, Array]:
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("case", (*CASES, *COPIED), ids=lambda case: case.__name__)
 def test_in_place_is_what_it_is_elsewhere(case: Any, threads: int) -> None:

@@ -155,6 +155,7 @@ def test_the_softmax_of_attention_runs_packed(kind: str) -> None:
     assert len(found) >= 3 and not any(SCALAR.search(loop) or CALL.search(loop) for loop in found)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n", [400, 273])
 @pytest.mark.parametrize("kind", ["fft", "rfft", "irfft"])
 def test_transforms_run_packed(kind: str, n: int) -> None:
@@ -167,6 +168,7 @@ def test_transforms_run_packed(kind: str, n: int) -> None:
     assert len(found) >= 3 and not any(SCALAR.search(loop) or CALL.search(loop) for loop in found)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("batch", [64, 65])
 def test_small_matrices_side_by_side_run_packed(batch: int, dtype: str) -> None:

@@ -24,8 +24,8 @@ ALWAYS = {"direct_conv_efficiency": 1e-9}
 NEVER = {"direct_conv_efficiency": 1e9}
 
 
-def expected(x: Array, w: Array, dy: Array | None, padding: tuple[int, int], dilation: tuple[int, int]) -> Values:
-    """The result and both gradients in f64, of cotangents that are ones by default."""
+def expected(x: Array, w: Array, dy: Array, padding: tuple[int, int], dilation: tuple[int, int]) -> Values:
+    """The result and both gradients in f64."""
     groups = x.shape[1] // w.shape[1]
 
     def conv(x: Any, w: Any) -> Any:
@@ -35,7 +35,7 @@ def expected(x: Array, w: Array, dy: Array | None, padding: tuple[int, int], dil
     library: Any = jax
     with jax.enable_x64(True):
         y, vjp = library.vjp(conv, x.astype(np.float64), w.astype(np.float64))
-        dx, dw = vjp(np.ones(y.shape) if dy is None else dy.astype(np.float64))
+        dx, dw = vjp(dy.astype(np.float64))
         return np.asarray(y), np.asarray(dx), np.asarray(dw)
 
 
@@ -57,7 +57,9 @@ def compare(image: tuple[int, ...], weight: tuple[int, ...], threads: int = 1, *
     rng = np.random.default_rng(sum(image + weight))
     x, w = (rng.integers(-3, 4, shape).astype(np.float32) for shape in (image, weight))
     padding, dilation = options.get("padding", (0, 0)), options.get("dilation", (1, 1))
-    shape = expected(x, w, None, padding, dilation)[0].shape
+    spans = [d * (k - 1) for d, k in zip(dilation, weight[2:], strict=True)]
+    rest = [n + 2 * p - span for n, p, span in zip(image[2:], padding, spans, strict=True)]
+    shape = (image[0], weight[0], *rest)
     dy = rng.integers(-3, 4, shape).astype(np.float32)
     for one, wanted in zip(found(x, w, dy, threads, **options), expected(x, w, dy, padding, dilation), strict=True):
         np.testing.assert_array_equal(one, wanted)

@@ -52,6 +52,7 @@ KINDS: dict[str, Callable[[int], Array]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("n", SIZES)
 def test_eigenvalues(n: int, dtype: str):
@@ -63,6 +64,7 @@ def test_eigenvalues(n: int, dtype: str):
     np.testing.assert_allclose(found / scale, expected / scale, 0, (n + 8) * np.finfo(dtype).eps)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n", [4, 9, 40, 128])
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite_make_their_matrix_nan(n: int, wrong: float):

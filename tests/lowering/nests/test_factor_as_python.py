@@ -8,6 +8,7 @@ from numerics.families.factor import positive, spread
 import xdsl_rlx as rlx
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("shape", [(1, 1), (2, 5, 5), (19, 19), (2, 50, 50)])
 def test_cholesky_runs_as_python(shape: tuple[int, ...], dtype: str):

@@ -9,6 +9,7 @@ from as_python import run_as_python
 import xdsl_rlx as rlx
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["i64", "i32"])
 @pytest.mark.parametrize("words", [3, 11, 1030])
 def test_random_words_run_as_python(dtype: Any, words: int):

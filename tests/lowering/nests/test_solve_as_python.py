@@ -21,6 +21,7 @@ def matrices(batch: int, n: int, dtype: str) -> np.ndarray:
     return a
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize(("batch", "n"), SHAPES)
 def test_a_factorisation(batch: int, n: int, dtype: str):

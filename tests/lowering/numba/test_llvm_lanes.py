@@ -147,6 +147,7 @@ def results(source: str, effort: Effort, dtype: type) -> np.ndarray:
     return compile_module(rlx.parse(source), 1, effort)(x, y)[0]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("case", FOUND)
 def test_vectors_are_what_the_loop_is(case: str, element: str):
