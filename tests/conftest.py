@@ -23,7 +23,7 @@ if "EVERY_SAMPLE" not in os.environ:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    cases = 24 if "EVERY_SAMPLE" in os.environ else 12
+    cases = 24 if "EVERY_SAMPLE" in os.environ else 8
     parser.addoption("--fuzz-cases", type=int, default=cases, help="programs per generator in tests/fuzz")
     parser.addoption(
         "--fault-turns", type=int, default=1, help="how often each fault of programs of several processes is tried"

@@ -1,6 +1,7 @@
 """Collectives that run beside other launches: with the same bits, and with an engine of functions of Python."""
 
 import ctypes
+import itertools
 from pathlib import Path
 
 import distributed_texts as texts
@@ -89,7 +90,7 @@ os._exit(0)
 
 @pytest.mark.parametrize(
     ("name", "processes"),
-    [(name, count) for name in ("BUCKETS", "FIFTY_STEPS") for count in (2, 4) if EVERY or count == 4],
+    list(itertools.product(("BUCKETS", "FIFTY_STEPS"), (4, 2))) if EVERY else [("BUCKETS", 4), ("FIFTY_STEPS", 2)],
 )
 def test_buckets_that_overlap_give_the_bits_of_those_that_do_not(
     name: str, processes: int, mpi_python: str, tmp_path: Path

@@ -1,7 +1,7 @@
 """The seeds of the fuzzers, and what is checked while they run.
 
 `seed` runs over as many numbers as `--fuzz-cases` says, `third_seed` over every third, `rare_seed` every fifth, and
-`body_seed` over five thirds as many and at least 48, eight of each mode: 5,000 in `make fuzz`. Some modules have more
+`body_seed` over five thirds as many and at least 24, four of each mode: 5,000 in `make fuzz`. Some modules have more
 seeds than `--fuzz-cases` says (`LEAST`).
 """
 
@@ -16,9 +16,9 @@ KEPT = {"test_programs": (237, 2688)}
 """Seeds further on that a fault was found by, and by no other."""
 
 BINDING = "test_binding"
-LEAST = {BINDING: 36 if EVERY else 18, "test_factors": 24, "test_interrupted_fit": 24}
+LEAST = {BINDING: 36 if EVERY else 12, "test_factors": 24, "test_interrupted_fit": 24}
 """
-Seeds of a module, where `--fuzz-cases` says fewer: of binding, more than 250 pairs of a signature and a call; of
+Seeds of a module, where `--fuzz-cases` says fewer: of binding, more than 160 pairs of a signature and a call; of
 factors, a size of each kind of kernel.
 """
 
@@ -32,7 +32,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             kept = KEPT.get(module, ()) if step == 1 else ()
             metafunc.parametrize(name, [*seeds, *(seed for seed in kept if seed not in seeds)])
     if "body_seed" in metafunc.fixturenames:
-        metafunc.parametrize("body_seed", range(max(100 if EVERY else 48, cases * 5 // 3)))
+        metafunc.parametrize("body_seed", range(max(100 if EVERY else 24, cases * 5 // 3)))
 
 
 @pytest.fixture(autouse=True)

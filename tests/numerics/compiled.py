@@ -20,28 +20,39 @@ from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 
 Array = np.ndarray[Any, Any]
 
-_PAIRS = (("f32", "f64"), ("f16", "bf16"))
+_WIDE = ("f32", "f64")
 
 
 def cases(samples: Iterable[Sample]) -> list[Any]:
     """
     Samples with the element types to compile them in, as parameters of a test.
 
-    Of f32 and f64, and of f16 and bf16, where a sample is for both, it is one by turns, and both if it is the only one
-    of its op: every op meets both. With EVERY_SAMPLE set in the environment, as `make fuzz` does, it is always both.
+    Of f32 and f64, where a sample is for both, it is one by turns, and both if it is the only one of its op. Of other
+    types it is one at most, and each where no later sample of the op has it: every op meets every type. With
+    EVERY_SAMPLE set in the environment, as `make fuzz` does, it is always all.
     """
     samples = list(samples)
-    found: list[Any] = []
-    of_both = Counter((sample.op, pair) for sample in samples for pair in _PAIRS if set(sample.dtypes) >= set(pair))
+    left = Counter((sample.op, dtype) for sample in samples for dtype in sample.dtypes)
+    of_both = Counter(sample.op for sample in samples if set(sample.dtypes) >= set(_WIDE))
     turns: Counter[object] = Counter()
+    met: set[object] = set()
+    found: list[Any] = []
     for sample in samples:
-        left_out: set[str] = set()
-        for pair in _PAIRS:
-            key = sample.op, pair
-            if set(sample.dtypes) >= set(pair) and of_both[key] > 1 and not EVERY:
-                left_out.add(pair[turns[key] % 2])
-                turns[key] += 1
-        found += [pytest.param(sample, d, id=f"{sample.id}-{d}") for d in sample.dtypes if d not in left_out]
+        chosen: list[str] = [dtype for dtype in sample.dtypes if dtype in _WIDE]
+        if len(chosen) == 2 and of_both[sample.op] > 1:
+            chosen = [_WIDE[1 - turns[sample.op] % 2]]
+            turns[sample.op] += 1
+        left.subtract((sample.op, dtype) for dtype in sample.dtypes)
+        others = [dtype for dtype in sample.dtypes if dtype not in _WIDE and (sample.op, dtype) not in met]
+        last = [dtype for dtype in others if not left[sample.op, dtype]]
+        chosen += last or others[:1]
+        chosen = chosen or [sample.dtypes[0]]
+        met.update((sample.op, dtype) for dtype in chosen)
+        found += [
+            pytest.param(sample, dtype, id=f"{sample.id}-{dtype}")
+            for dtype in sample.dtypes
+            if EVERY or dtype in chosen
+        ]
     return found
 
 
