@@ -146,6 +146,7 @@ def test_an_array_of_any_library_is_read_as_numpy_reads_it(name: str, way: str):
     assert traced.interface.arguments[0].value.type == g.constant(wanted).type
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "memory view"])
 @pytest.mark.parametrize("name", ["f32", "f64", "i8"])
 def test_captured_operands_arguments_and_carries_are_those_arrays(name: str, way: str):

@@ -96,6 +96,7 @@ def _mixed(xp: Any, rng: np.random.Generator, scan: Any) -> Callable[..., Any]:
     return f
 
 
+@pytest.mark.sampled(most=8)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_added_to_is_changed_nowhere_else(seed: int, threads: int) -> None:

@@ -64,6 +64,7 @@ def test_comparisons_are_exact(kind: Any):
     np.testing.assert_array_equal(known(x), [compare(x, n) for n in numbers(kind)])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("derived", DERIVED)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_arithmetic_is_numpy_s_or_an_error(kind: Any, derived: str):

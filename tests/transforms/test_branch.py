@@ -340,6 +340,7 @@ def test_the_gradient_of_a_gradient_is_the_product_with_the_hessian(case: Case) 
         assert_close_all(run(second, x=x, w=w, k=k), evaluated(x, w, k))
 
 
+@pytest.mark.sampled
 @cases
 @pytest.mark.parametrize("batched", [["x"], ["x", "w", "k"]], ids="+".join)
 def test_batches_are_those_of_jax(case: Case, batched: list[str]) -> None:
@@ -468,6 +469,7 @@ def test_a_value_that_is_compared_in_a_body_has_no_gradient_whatever_else_has(bo
     assert_close_all([dx, du], [slope, np.full(3, 3.0 ** (power // 2))])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bound", [0, 1, 3])
 @pytest.mark.parametrize("k", [0, 1, 5])
 def test_a_loop_that_would_go_on_has_the_derivatives_of_its_bound(bound: int, k: int) -> None:
@@ -488,6 +490,7 @@ def test_a_loop_that_would_go_on_has_the_derivatives_of_its_bound(bound: int, k:
     assert_close(run(rlx.hvp(g, ["x"]), x=x, k=k, tangent_x=v)[-1], curvature * v)
 
 
+@pytest.mark.sampled
 @with_reverse
 @pytest.mark.parametrize("passes", ["", "mir-unroll-while,mir-inline-if"], ids=["as it is", "inlined"])
 def test_gradients_are_compiled(case: Case, passes: str) -> None:

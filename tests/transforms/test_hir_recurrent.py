@@ -55,6 +55,7 @@ def value_and_grads(name: str, arrays: dict[str, Array]) -> list[Array]:
 LAYERS = pytest.mark.parametrize("name", ["rnn", "lstm", "gru", "mamba2"])
 
 
+@pytest.mark.sampled
 @LAYERS
 @pytest.mark.parametrize("optional", [False, True])
 @pytest.mark.parametrize("times", [0, 1, 2, 7])

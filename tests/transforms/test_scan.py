@@ -55,6 +55,7 @@ def assert_close(found: Any, expected: Any) -> None:
 both_ways = pytest.mark.parametrize("reverse", [False, True])
 
 
+@pytest.mark.sampled
 @both_ways
 @pytest.mark.parametrize("length", [0, 1, 2, 7])
 def test_a_scan_has_the_derivatives_of_jax(length: int, reverse: bool) -> None:

@@ -45,6 +45,7 @@ def test_gradients_equal_finite_differences(name: str) -> None:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(1, 1), (2, 65), (65, 2), (130, 31), (0, 3), (3, 0)])
 def test_the_gradient_of_a_gram_matrix_is_the_closed_form(shape: tuple[int, int], dtype: Any) -> None:

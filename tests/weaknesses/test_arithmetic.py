@@ -615,6 +615,7 @@ def test_the_gradient_of_what_was_broadcast_over_nothing_is_zero(lhs: tuple[int,
     np.testing.assert_array_equal(db, np.zeros(rhs))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [np.float16, bfloat16, np.float32, np.float64])
 @pytest.mark.parametrize("exponent", [3.0, 4.0, -2.0, 0.5, -0.5])
 def test_powers_by_products_and_roots_are_powers(dtype: type, exponent: float):

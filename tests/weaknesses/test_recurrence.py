@@ -140,6 +140,7 @@ def test_every_sequence_of_a_batch_begins_anew(op: str) -> None:
         np.testing.assert_array_equal(there, again)
 
 
+@pytest.mark.sampled
 @both
 @pytest.mark.parametrize("lost", [B, S, H], ids=["sequences", "times", "channels"])
 @pytest.mark.parametrize("with_state", [False, True])

@@ -45,6 +45,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_long_sum_is_right_to_a_few_units_in_the_last_place(name: str, threads: int):
@@ -80,6 +81,7 @@ def test_half_floats_are_summed_in_more_digits(dtype: str):
     np.testing.assert_array_equal(found.astype(np.float64), np.ones(3))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(
     ("shape", "axis"), [((1_000_000,), 0), ((100_000, 3), 0), ((2, 50_000, 70), 1), ((9, 200_000), 1)]
