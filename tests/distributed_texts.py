@@ -315,6 +315,11 @@ try:
 except rlx.GraphError as error:
     assert f"expected the result of init(params) for {size} processes, got no parts" in str(error), error
 
+if size == 4 and "EVERY_SAMPLE" not in os.environ:
+    # the rest is the same in two processes
+    print("fine", rank)
+    sys.exit()
+
 # several element types, without a program around, and groups of parameters
 mixed = {"h": np.ones(5, np.float16), "b": np.ones((3, 3), ml_dtypes.bfloat16), "d": np.ones(2), "e": np.ones((0, 2))}
 grads = rlx.tree.map(lambda p: p * (1 + rank), mixed)

@@ -22,7 +22,7 @@ from xdsl_rlx.transforms.mir_vmap import MirVmapPass
 Array = np.ndarray[Any, Any]
 
 SIZE = 3
-BATCHED = [pytest.param(s, id=s.id) for s in thinned([s for s in SAMPLES if s.operands], 2)]
+BATCHED = [pytest.param(s, id=s.id) for s in thinned([s for s in SAMPLES if s.operands], 1)]
 ONE_PER_OP = {s.op: s for s in reversed(SAMPLES) if s.operands}
 """The first sample of each op that has operands."""
 
