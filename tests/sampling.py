@@ -80,7 +80,7 @@ def sample(cases: Sequence[tuple[T, ...]], most: int | None = None, turn: int = 
     """
     if EVERY:
         return list(cases)
-    turn %= max(len(cases), 1)
+    turn %= len(cases)
     cases = [*cases[turn:], *cases[:turn]]
     return [cases[i] for i in chosen([{str(n): x for n, x in enumerate(case)} for case in cases], most)]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import hurry
 import pytest
-from sampling import chosen, spread
+from sampling import chosen, sample, spread
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,6 +45,15 @@ def test_values_that_are_rare_are_preferred() -> None:
     """Of 6 sizes and 2 numbers of threads, 3 sizes have each number."""
     cases = [{"size": size, "threads": threads} for size in range(6) for threads in (1, 2)]
     assert sorted(cases[i]["threads"] for i in chosen(cases)) == [1, 1, 1, 2, 2, 2]
+
+
+def test_turns_take_other_diagonals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sampling.EVERY", False)
+    cases = list(product(range(3), range(2)))
+    turns = [sample(cases, turn=turn) for turn in range(6)]
+    for kept in turns:
+        assert len(kept) == 3 and {one for one, _ in kept} == {0, 1, 2} and {one for _, one in kept} == {0, 1}
+    assert len({frozenset(kept) for kept in turns}) > 1
 
 
 @pytest.mark.parametrize("most", [3, 4, 5, 26])
