@@ -15,7 +15,8 @@ ONE_IN = 4
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "first_lir_text" in metafunc.fixturenames:
-        cases = metafunc.config.getoption("--fuzz-cases") // ONE_IN
+        # the first two are refused
+        cases = max(metafunc.config.getoption("--fuzz-cases") // ONE_IN, 3)
         starts = range(0, cases, CASES_PER_PROCESS)
         metafunc.parametrize(("first_lir_text", "stop"), [(n, min(n + CASES_PER_PROCESS, cases)) for n in starts])
 
