@@ -1,8 +1,11 @@
 """What the machine code of whole kernels is made of: packed arithmetic in every loop over a row or over elements."""
 
 import re
+from collections.abc import Callable
 from math import inf
+from typing import Any
 
+import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
@@ -206,3 +209,27 @@ def test_sums_of_rows_have_the_bounds_of_any_length() -> None:
     g = rlx.Graph("sum")
     g.set_outputs([g.reduce_sum(g.input("x", (8,)), [0])])
     assert re.search(r"icmp slt i64 %\w+, %hi", emit_llvm(lower_to_lir(g.module, 1)))
+
+
+@pytest.mark.optimised
+def test_vectors_that_are_kept_on_the_stack_are_aligned() -> None:
+    g = rlx.Graph("chain")
+    x = g.input("x", (1 << 16,))
+    g.set_outputs([g.tanh(x) * g.gelu(x) + g.exp(x * 0.5)])
+    text = assembly(g)
+    if kept := re.findall(r"(\S+)\s+%[yz]mm\d+, -?\d*\(%[re]?[sb]p\)", text):
+        assert not any(store.startswith(("vmovup", "vmovdqu")) for store in kept)
+
+
+@pytest.mark.optimised
+def test_a_gelu_and_its_slope_share_an_exponential() -> None:
+    def gelu(x: Any) -> Any:
+        return rlx.nn.gelu(x, approximate=False)
+
+    def packed(f: Callable[[Any], Any]) -> int:
+        module = rlx.compile(f).trace(np.zeros(1 << 16, np.float32)).module
+        return len(PACKED.findall(emit_assembly(emit_llvm(lower_to_lir(module, 1)))))
+
+    slope = rlx.grad(lambda x: gelu(x).sum())
+    both, one, other = packed(lambda x: gelu(x) * slope(x)), packed(gelu), packed(slope)
+    assert both < 0.75 * (one + other)

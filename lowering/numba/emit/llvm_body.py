@@ -47,7 +47,14 @@ from xdsl_rlx.lowering.numba.emit.engine_calls import engine_call
 from xdsl_rlx.lowering.numba.emit.frame_places import llvm_frames
 from xdsl_rlx.lowering.numba.emit.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.numba.emit.lapack_calls import llvm_lapack
-from xdsl_rlx.lowering.numba.emit.llvm_apart import SMALL_BYTES, Given, is_apart, library_symbol, name_of_part
+from xdsl_rlx.lowering.numba.emit.llvm_apart import (
+    FUNCTION,
+    SMALL_BYTES,
+    Given,
+    is_apart,
+    library_symbol,
+    name_of_part,
+)
 from xdsl_rlx.lowering.numba.emit.llvm_calls import as_call, call_lanes, guard_flags
 from xdsl_rlx.lowering.numba.emit.llvm_lanes import LaneLoop, Role, Vector, is_written_out
 from xdsl_rlx.lowering.numba.emit.llvm_lines import LlvmLines, folded_index
@@ -349,7 +356,7 @@ class LlvmBody(LlvmLines):
             assert isinstance(buffer.owner, memref.AllocaOp)
             part.alloca(buffer.owner)
         self.written |= part.written
-        start = f"({given.parameters(part.written)}) mustprogress noinline nounwind {{"
+        start = f"({given.parameters(part.written)}) {FUNCTION} {{"
         text = "\n".join([start, "entry:", *part.allocas, *part.lines, "  ret void", "}\n"])
         name = name_of_part(text)
         self.parts[name] = f"define void @{name}{text}"

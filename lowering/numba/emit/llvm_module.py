@@ -22,7 +22,7 @@ from xdsl_rlx.lowering.callees.functions import is_unrolled, library_kernel
 from xdsl_rlx.lowering.callees.tile_registers import RegisterBlockFunction
 from xdsl_rlx.lowering.kernel_pass import launches_of
 from xdsl_rlx.lowering.numba.driver.layout import CACHE_LINE, TOO_LONG, CallBlock, passed
-from xdsl_rlx.lowering.numba.emit.llvm_apart import buffer_parameter, declaration, library_symbol
+from xdsl_rlx.lowering.numba.emit.llvm_apart import FUNCTION, buffer_parameter, declaration, library_symbol
 from xdsl_rlx.lowering.numba.emit.llvm_body import LlvmBody
 from xdsl_rlx.lowering.numba.emit.llvm_calls import called_functions, is_version, version_text, versions_in
 from xdsl_rlx.lowering.numba.emit.llvm_tiles import register_block_text
@@ -175,7 +175,7 @@ def _library_function(name: str, model: CostModel, internal: bool = False) -> _K
     parameters = [buffer_parameter(arg, f"%a{i}", arg in body.written) for i, arg in enumerate(buffers)]
     signature = ", ".join([*parameters, "i64 %lo, i64 %hi"])
     lines = [
-        f"{head}({signature}) mustprogress noinline nounwind {{",
+        f"{head}({signature}) {FUNCTION} {{",
         *("entry:", *body.allocas, *body.lines, "}\n"),
     ]
     # another object may have equal ones
@@ -353,8 +353,7 @@ def _kernel(kernel: KernelOp, extent: int | None = None) -> _KernelText:
     head = f"internal void {_inner(body.function)}" if outer else f"void {_symbol(body.function)}"
     # noinline: once inlined, the no-alias facts would live on in metadata that the vectoriser loses more easily.
     lines = [
-        f"define {head}({', '.join([bases, *parameters])}, i64 %lo, i64 %hi) "
-        f"mustprogress noinline nounwind{own_effort} {{",
+        f"define {head}({', '.join([bases, *parameters])}, i64 %lo, i64 %hi) {FUNCTION}{own_effort} {{",
         "entry:",
         *_found_by(body),
         *body.allocas,

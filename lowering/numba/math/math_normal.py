@@ -23,8 +23,6 @@ _GAUSSIAN_ZERO = {F32: 16.2718, F64: 38.8188}
 denormal number, but a product that is less takes a processor ten times as long as 0."""
 _ERFC_ZERO = {F32: 11.5059, F64: 27.4491}
 """The same for e^(-x^2), and erfc."""
-_GELU_ZERO = {F32: 14.5, F64: 38.7}
-"""From here on the tail of gelu is less than half the smallest denormal number."""
 _RATIO_END = {F32: 10.25, F64: 27.3}
 """`_doubled_ratio` is right up to sqrt(2) times this."""
 _SQRT_2 = {F32: (1.4142135381698608, 2.420323420895794e-08), F64: (1.4142135623730951, -9.667293313452913e-17)}
@@ -142,12 +140,12 @@ def gelu(b: ScalarBuilder, x: Scalar) -> Scalar:
     """
     `x ndtr(x) = max(x, 0) - |x| ndtr(-|x|)`: nothing cancels, since `ndtr(-|x|) <= 1/2`.
 
-    `|x|` is multiplied before the small factor, because ndtr may be denormal where gelu is not. Far below 0 the result
-    is -0, so the tail is not 0.
+    `|x|` is multiplied before the small factor, because ndtr may be denormal where gelu is not. The bounds are those of
+    its slope: a kernel that has both computes what they share once. Far below 0 the result is -0, as the maximum is.
     """
-    size = at_most(b, b.abs(x), _GELU_ZERO[format_of(x)])
+    size = _size(b, x)
     tail = _gaussian(b, size).times(b, size * _doubled_ratio(b, size))
-    return b.fma(tail, -(2.0 ** (-_SHIFT - 1)), at_least(b, x, 0.0))
+    return b.fma(tail, -(2.0 ** (-_SHIFT - 1)), at_least(b, x, -0.0))
 
 
 def erfc(b: ScalarBuilder, x: Scalar) -> Scalar:
