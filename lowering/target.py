@@ -67,6 +67,9 @@ class Target(Bf16Products, Caches):
     multiplications_at_once: int = 1
     """Multiplications of whole vectors that begin in a cycle, with as many loads."""
 
+    prefetches_stores: bool = True
+    """Whether lines that are stored to are worth a prefetch. breadth.py "layouts"."""
+
     int8: bool = False
     """Whether the processor has dot products of i8 (AVX512-VNNI)."""
 
@@ -468,7 +471,7 @@ class RowCosts(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoreCosts(Caches):
+class StoreCosts(Target):
     """Costs of stores to memory, for `lir-prefetch-stores`."""
 
     min_streamed_store_bytes: int = 1 << 21
@@ -506,8 +509,7 @@ class ColumnCosts(_Checked):
     """The same for values that L2 does not hold, by number: longer runs are read. breadth.py "transpose"."""
 
     prefetch_distance_bytes: int = 8192
-    """Bytes ahead of a row at which the prefetched row begins, two pages: processors do not prefetch across pages.
-    functions_beside_peers.py "glu"."""
+    """Bytes ahead at which a row is prefetched, two pages: processors end at one. functions_beside_peers.py "glu"."""
 
     min_prefetched_row_bytes: int = 512
     """Bytes of a row from which on it is prefetched across a gap. functions_beside_peers.py "glu"."""
@@ -523,12 +525,10 @@ class ColumnCosts(_Checked):
     """Rows added to a column sum at a time: more are too many addresses. breadth.py "of 64x127x65 axis 1"."""
 
     max_column_sum_additions: int = 4
-    """Additions for an element of such a sum at most. With more, memory does not set the time, and each row has a copy
-    of the code. breadth.py, cold time of "16 branches"."""
+    """Additions of an element at most; with more, memory does not set the time. breadth.py, cold, "16 branches"."""
 
     max_column_sum_reads: int = 4
-    """Values that such a sum reads of a row at most: more are more addresses than processors prefetch. breadth.py "sum
-    of 64x127x65 axis 1"."""
+    """Values that such a sum reads of a row at most: each is an address. breadth.py "sum of 64x127x65 axis 1"."""
 
 
 @dataclass(frozen=True, kw_only=True)

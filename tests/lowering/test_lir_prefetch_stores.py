@@ -29,7 +29,12 @@ ROWS: dict[str, Callable[[Array, Array], Any]] = {
     "total": lambda x, v: (x + v, (x + v).sum()),
     "columns": lambda x, v: (x + v, (x * v).sum(0)),
 }
-SMALL = {"min_streamed_store_bytes": 64, "store_block_bytes": 128, "store_distance_bytes": 256}
+SMALL = {
+    "min_streamed_store_bytes": 64,
+    "store_block_bytes": 128,
+    "store_distance_bytes": 256,
+    "prefetches_stores": True,
+}
 
 
 def check(function: Callable[..., Any], *xs: Array, threads: int = 1, **changed: int) -> None:
@@ -42,6 +47,12 @@ def check(function: Callable[..., Any], *xs: Array, threads: int = 1, **changed:
     for ours, theirs in pairs:
         assert ours.dtype == theirs.dtype or theirs.dtype == np.float64
         np.testing.assert_allclose(ours, theirs, 1e-5, 1e-5)
+
+
+def test_processors_that_are_slower_with_prefetches_have_none() -> None:
+    x = np.zeros(1000, np.float32)
+    with costs(**(SMALL | {"prefetches_stores": False})):
+        assert "lir.prefetch" not in str(rlx.lower(rlx.trace(LINES["scaled"], x)))
 
 
 @pytest.mark.sampled
@@ -72,8 +83,8 @@ def test_rows(rows: int, columns: int, kind: str, monkeypatch: pytest.MonkeyPatc
 def test_what_is_prefetched(shape: tuple[int, ...], count: int):
     """Of results that caches hold, nothing; else a block, or a line that is shorter."""
     x, v = np.zeros(shape, np.float32), np.zeros(shape[-1:], np.float32)
-    lines = [
-        line for line in str(rlx.lower(rlx.trace(lambda x, v: x + v, x, v))).splitlines() if "lir.prefetch" in line
-    ]
+    with costs(prefetches_stores=True):
+        text = str(rlx.lower(rlx.trace(lambda x, v: x + v, x, v)))
+    lines = [line for line in text.splitlines() if "lir.prefetch" in line]
     assert len(lines) == count
     assert all("] write :" in line for line in lines)
