@@ -1,7 +1,8 @@
 """What several processes cost: steps on this machine, over an emulated network, and simulated on up to 1,024.
 
 `python benchmarks/scaling.py` takes four minutes, writes benchmarks/results-scaling.json and docs/scaling.svg, and
-prints the tables of docs/scaling.md. `--drawn` does so from results that are there. It needs mpi4py and `mpiexec`.
+prints the tables of docs/scaling.md. `--drawn` does so from results that are there. It needs mpi4py, `mpiexec` and
+`torchrun`.
 """
 
 from __future__ import annotations
@@ -30,10 +31,15 @@ BUCKET_BYTES = 1 << 19
 """Of the simulated steps, whose gradients are a few times as many."""
 
 
-def job(processes: int, *arguments: str) -> Any:
+MPIEXEC, TORCHRUN = ("mpiexec", "-n"), ("torchrun", "--no-python", "--nproc-per-node")
+"""Launchers of processes that reduce by MPI and by Gloo, with the option before their number."""
+
+
+def job(processes: int, *arguments: str, launcher: tuple[str, ...] = MPIEXEC) -> Any:
     """Return what the first process of a job prints."""
     python = Path(sys.executable)
-    command = [python.parent / "mpiexec", "-n", str(processes), python, HERE / "scaling_worker.py", *arguments]
+    name, *count = launcher
+    command = [python.parent / name, *count, str(processes), python, HERE / "scaling_worker.py", *arguments]
     environment = {**os.environ, "XDSL_RLX_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
@@ -43,13 +49,15 @@ def job(processes: int, *arguments: str) -> Any:
 
 def measured(turns: int) -> dict[str, Any]:
     """Return all times of this machine, in seconds."""
-    found: dict[str, Any] = {"steps": {}, "emulated": {}, "bytes": {}}
+    found: dict[str, Any] = {"steps": {}, "gloo": {}, "emulated": {}, "bytes": {}}
     for name, work in MODELS.items():
         alone = job(1, name, "--turns", str(turns))
         together = job(2, name, "--turns", str(turns))
         found["steps"][name] = {"one process": _least(alone["no reduction"])} | {
             kind: _least(times) for kind, times in together.items()
         }
+        by_gloo = job(2, name, "--turns", str(turns), launcher=TORCHRUN)
+        found["gloo"][name] = {kind: _least(times) for kind, times in by_gloo.items()}
         found["emulated"][name] = {
             link: {kind: _least(times) for kind, times in job(1, name, "--link", link, "--turns", str(turns)).items()}
             for link in LINKS
@@ -78,6 +86,7 @@ def tables(results: Mapping[str, Any], loopback: Network) -> str:
     """Return the tables of docs/scaling.md."""
     kinds = ["one process", "no reduction", "overlap off", "overlap on", "no polls"]
     steps = [[name, *(_milliseconds(row[kind]) for kind in kinds)] for name, row in results["steps"].items()]
+    by_gloo = [[name, *(_milliseconds(row[kind]) for kind in kinds[1:-1])] for name, row in results["gloo"].items()]
     emulated = [
         [name, link, *(_milliseconds(row[kind]) for kind in kinds[1:-1])]
         for name, links in results["emulated"].items()
@@ -99,6 +108,7 @@ def tables(results: Mapping[str, Any], loopback: Network) -> str:
         (
             _table(["reduction beside products", "us in the wait"], waits),
             _table(["model", *kinds], steps),
+            _table(["model, by Gloo", *kinds[1:-1]], by_gloo),
             _table(["model", "network", *kinds[1:-1]], emulated),
             _table(["network", "latency in us", "GB/s"], networks),
             _table(["model", "network", "processes", "overlap off", "overlap on"], simulated),
