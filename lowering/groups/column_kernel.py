@@ -178,7 +178,7 @@ class ColumnKernel(GroupKernel):
         if self._totals or self.stored or self.products or not self._sums or not rows:
             return False
         inner, group, costs = self.ranges(self.group.inner), self.group, self.group.costs
-        if not inner or inner[-1].size < costs.sum_lanes or _at_once(rows[-1], costs.column_sum_rows) == 1:
+        if not inner or inner[-1].size < costs.sum_lanes or _at_once(rows[-1], costs.column_sum_rows) <= 1:
             return False
         if len(group.reads) > costs.max_column_sum_reads:
             return False

@@ -41,6 +41,15 @@ def test_reductions_of_few_rows(rows: int, axis: int, dtype: str, threads: int) 
         np.testing.assert_array_equal(np.asarray(found), expected.astype(np.asarray(found).dtype))
 
 
+@pytest.mark.parametrize("shape", [(0, 35), (33, 0, 35), (2, 0, 3)])
+def test_sums_of_no_rows(shape: tuple[int, ...]) -> None:
+    x = np.ones(shape, np.float32)
+    axis = len(shape) - 2
+    total, product = rlx.compile(lambda x: ((x * 2).sum(axis), (x * 2).prod(axis)))(x)
+    np.testing.assert_array_equal(total, x.sum(axis))
+    np.testing.assert_array_equal(product, x.prod(axis))
+
+
 @pytest.mark.parametrize("rows", [2, 3, 8])
 def test_zeros_and_what_is_not_finite(rows: int) -> None:
     x = np.zeros((rows, 40), np.float32)
