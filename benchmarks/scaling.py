@@ -1,6 +1,6 @@
 """What several processes cost: steps on this machine, over an emulated network, and simulated on up to 1,024.
 
-`python benchmarks/scaling.py` takes four minutes, writes benchmarks/results-scaling.json and docs/scaling.svg, and
+`python benchmarks/scaling.py` takes three minutes, writes benchmarks/results-scaling.json and docs/scaling.svg, and
 prints the tables of docs/scaling.md. `--drawn` does so from results that are there. It needs mpi4py, `mpiexec` and
 `torchrun`.
 """
@@ -29,8 +29,6 @@ RANKS = tuple(2**n for n in range(11))
 SIMULATED = ("tiny-llama", "convnet")
 BUCKET_BYTES = 1 << 19
 """Of the simulated steps, whose gradients are a few times as many."""
-
-
 MPIEXEC, TORCHRUN = ("mpiexec", "-n"), ("torchrun", "--no-python", "--nproc-per-node")
 """Launchers of processes that reduce by MPI and by Gloo, with the option before their number."""
 

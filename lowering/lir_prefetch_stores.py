@@ -48,8 +48,8 @@ class LirPrefetchStoresPass(StoreCosts, KernelPass):
     `store_distance_bytes` behind it is prefetched, which is in a later line if there are several; in front of a loop
     over a short line, all of a later one. Of lines that are filled strip by strip, a few columns of all rows at a
     time, it is the strip of the row `strip_rows_ahead` rows later. Loops that read what they store, and those with
-    functions, are left alone. `prefetches-stores=false` is for
-    processors that are slower with prefetches, as those of AMD are.
+    functions, are left alone. `prefetches-stores=false` is for processors that are slower with prefetches, as those of
+    AMD are.
 
     ```mlir
     scf.for %i = %lo to %hi step %c1 {

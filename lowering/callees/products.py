@@ -21,7 +21,7 @@ from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.lowering.tiles.factors import Factors, Strided
 from xdsl_rlx.lowering.tiles.side_by_side import SideBySide
-from xdsl_rlx.lowering.tiles.tile_block import Panel, StridedPanel, TileBlock, TileRows
+from xdsl_rlx.lowering.tiles.tile_block import Panel, StridedPanel, TileBlock, TileRows, padded_columns
 
 MOST_FIRST, MOST_STEP = 1 << 34, 1 << 24
 """Extents of a buffer with two indices that are added: all pairs are less than 2^63 bytes, and NumPy has no larger
@@ -194,10 +194,13 @@ class LinesFunction(CalledFunction):
     columns: int
     lanes: int
 
+    PADDED: ClassVar[bool] = False
+    """Whether zeros follow the columns up to a whole vector."""
+
     @property
     def width(self) -> int:
         """Columns of the copy."""
-        return self.columns
+        return padded_columns(self.columns, self.lanes) if self.PADDED else self.columns
 
     def work(self, words: Sequence[int], length: int) -> Work:
         return Work(0, (self.columns * length,), (self.width * length,))
@@ -227,10 +230,7 @@ class PaddedLinesFunction(LinesFunction):
     """The same, with zeros behind the columns up to a whole vector."""
 
     FORM = "gemm_padded_lines_{columns}_v{lanes}_{element}"
-
-    @property
-    def width(self) -> int:
-        return -(-self.columns // self.lanes) * self.lanes
+    PADDED = True
 
 
 @dataclass(frozen=True)

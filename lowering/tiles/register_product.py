@@ -6,7 +6,6 @@ rows do not lie side by side; the RHS is copied panel by panel as packs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import MemRefType, i32
@@ -22,7 +21,7 @@ from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.target import TileCosts
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.side_by_side import SideBySide
-from xdsl_rlx.lowering.tiles.tile_block import Lane, Left, Panel, TileBlock, TileRows
+from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock, TileRows
 from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, rows_in_l2
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct
 
@@ -176,6 +175,9 @@ class RegisterBlock(TileBlock):
     rest: int = 0
     lines: int = 0
 
+    # so many vectors would be too long unrolled
+    ROLLED = True
+
     def _add_up(self, nest: Nest) -> SSAValue:
         factors, panel, rows, zero = self.factors, self.panel, self.rows, nest.kernel.index(0)
         sums = nest.kernel.scratch(MemRefType(factors.element, [rows.count, panel.columns]), "sums")
@@ -219,20 +221,6 @@ class RegisterBlock(TileBlock):
                 CallFunctionOp(function.name, layout.words, [left, (panel.copy, right)], writes, bounds)
             )
         return sums
-
-    def _rows(
-        self,
-        nest: Nest,
-        line: Callable[[Nest, SSAValue, SSAValue], Lane],
-        copied: bool = True,
-        whole: bool = False,
-    ) -> None:
-        """`line` with each column of each row, in a loop over rows: so many vectors would be too long unrolled."""
-
-        def one(inside: Nest, r: SSAValue) -> None:
-            self.panel.lanes(inside, self.lanes, line(inside, r, self.rows.at(inside, r)), copied, whole)
-
-        nest.each((nest.kernel.index(0), nest.kernel.index(self.rows.count)), "r", one, rolled=True)
 
 
 def _first_of_pack(nest: Nest, factors: Factors, row: SSAValue, pack: SSAValue) -> tuple[SSAValue, SSAValue]:

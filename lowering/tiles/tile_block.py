@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import MemRefType, bf16
 from xdsl.ir import Block, SSAValue
@@ -26,6 +26,11 @@ Part: TypeAlias = Callable[[Nest, SSAValue], None]
 
 GROUP = 4
 """Rows whose elements are loaded by one address and up to three strides."""
+
+
+def padded_columns(columns: int, lanes: int) -> int:
+    """Columns up to a whole vector."""
+    return -(-columns // lanes) * lanes
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Panel:
 
     def width(self, lanes: int) -> int:
         """How many columns tiles compute with vectors of so many lanes."""
-        return -(-self.columns // lanes) * lanes if self.padded else self.columns
+        return padded_columns(self.columns, lanes) if self.padded else self.columns
 
     @property
     def known_length(self) -> int | None:
@@ -159,6 +164,9 @@ class TileBlock:
     chains: int
     before: Part | None = None
 
+    ROLLED: ClassVar[bool] = False
+    """Whether rows stay a loop."""
+
     def emit(self, nest: Nest) -> None:
         """The sums are added up, and stored or added at the end."""
         kernel, sums = nest.kernel, self._stored(nest, self._add_up(nest))
@@ -241,7 +249,7 @@ class TileBlock:
         if count == 1:
             one(nest, zero)
         else:
-            nest.each((zero, nest.kernel.index(count)), "r", one)
+            nest.each((zero, nest.kernel.index(count)), "r", one, rolled=self.ROLLED)
 
     def _sums_of(self, nest: Nest, r: SSAValue) -> list[SSAValue]:
         """The numbers of the lines of sums, one for each chain, of a row of the tile."""

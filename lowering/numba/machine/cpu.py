@@ -48,8 +48,8 @@ _AMD = "znver"
 """
 How LLVM's names of AMD's processors begin.
 
-They are told nothing of stores ahead of time: on a Zen 4, copies and sums of several megabytes take 0.89 of the time
-without prefetches, a concat 0.64. Benchmark: `breadth.py` "layouts".
+Lines are not prefetched for stores on them: on a Zen 4, programs that write megabytes take 0.89 of the time without, a
+concat 0.64. Benchmark: `breadth.py` "layouts".
 """
 
 _NEWER_INTEL = "amx-tile"
