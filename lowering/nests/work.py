@@ -4,7 +4,7 @@ The rows are in the files of the families."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, prod
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -93,6 +93,11 @@ class Work:
         """The costs that decide which of several kernels an op becomes."""
         return self.buffers.costs
 
+    @property
+    def threads(self) -> int:
+        """How many threads the program is cut up for."""
+        return self.buffers.threads
+
     def read(self, value: SSAValue, shape: Sequence[int] | None = None) -> Argument:
         """An operand, contiguous: with its own shape, or seen as `shape`."""
         return _seen(self.buffers.read(value), shape, value.name_hint)
@@ -143,7 +148,7 @@ class Work:
         return best if longest(best) * (1 + UNEVEN) < longest(largest) else largest
 
     def over(
-        self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument]
+        self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument], chunk: int | None = None
     ) -> Callable[[Callable[..., None]], None]:
         """
         Decorator: a launch of `extent` iterations of about `work` scalar operations each; none if `extent` is 0.
@@ -153,7 +158,7 @@ class Work:
 
         def launch(function: Callable[..., None]) -> None:
             body = function if isinstance(function, Nested) else nest(function)
-            self.launch(extent, work, reads, writes, body.emit)
+            self.launch(extent, work, reads, writes, body.emit, chunk)
 
         return launch
 
@@ -164,18 +169,23 @@ class Work:
         reads: Sequence[Argument],
         writes: Sequence[Argument],
         emit: Callable[[Nest, SSAValue, SSAValue, Sequence[SSAValue]], None],
+        chunk: int | None = None,
     ) -> None:
         """As `over`, where `emit(nest, index, piece, buffers)` inserts the ops of one iteration."""
         if not extent:
             return
         arguments = (*reads, *writes)
-        chunk = self._chunk(extent, work)
+        chunk = self._chunk(extent, work) if chunk is None else chunk
         kernel = Kernel([a.type for a in arguments], [a.name for a in arguments], extent, len(reads))
         entry, buffers = kernel.entry, kernel.block.args[:-2]
         piece = entry.quotient(kernel.bounds[0], chunk)
 
         entry.each(kernel.bounds, "i", lambda inside, index: emit(inside, index, piece, buffers))
         self.launches.append(Launch(kernel.finish(), extent, chunk, tuple(reads), tuple(writes)))
+
+    def again(self, extent: int, reads: Sequence[Argument], writes: Sequence[Argument]) -> None:
+        """The last launch once more, with `extent` iterations of it and other buffers of the same types."""
+        self.launches.append(replace(self.launches[-1], extent=extent, reads=tuple(reads), writes=tuple(writes)))
 
 
 def _seen(buffer: Buffer, shape: Sequence[int] | None, name: str | None) -> Argument:

@@ -5,8 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+from cost_models import costs
 
 import xdsl_rlx as rlx
+from xdsl_rlx.builder import as_graph_module
+from xdsl_rlx.dialects.lir import LaunchOp
+from xdsl_rlx.lowering.nests import lu_blocks
+from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
 
 Array = np.ndarray[Any, Any]
 
@@ -63,6 +69,27 @@ def test_lu_chooses_the_pivots_of_lapack(n: int, dtype: Any):
     packed, pivots = _lu(a)
     np.testing.assert_array_equal(pivots, scipy.linalg.lu_factor(a.T)[1])
     assert _lu_residual(a, packed, pivots) < MOST
+
+
+@pytest.mark.sampled(most=6)
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("n", [*SIZES[2:], 1030])
+def test_threads_share_matrices_that_are_fewer(n: int, batch: int, dtype: str):
+    """With every access checked; the panel behind a block is factorised while others are subtracted from."""
+    a = np.stack([np.roll(_matrices("random", n, TYPES[dtype]), k, axis=0) for k in range(batch)])
+    g = rlx.Graph("lu")
+    g.set_outputs(list(g.lu(g.input("a", a.shape, dtype))))
+    with costs(parallel_ops=1):
+        lowered = lower_to_lir(as_graph_module(g).module, 8, checked=True)
+    launches = [op.extent.value.data for op in lowered.walk() if isinstance(op, LaunchOp)]
+    size = lu_blocks.BLOCK if n < lu_blocks.LARGE else lu_blocks.LARGE_BLOCK
+    blocks = -(-n // size)
+    assert launches[2:-1] == [batch * left for left in range(blocks - 1, 0, -1)]
+    packed, pivots = compile_module(lowered, 8, Effort.QUICK)(a=a)
+    for one, factors, swaps in zip(a, packed, pivots - 1, strict=True):
+        np.testing.assert_array_equal(swaps, scipy.linalg.lu_factor(one.T)[1])
+        assert _lu_residual(one, factors, swaps) < MOST
 
 
 @pytest.mark.sampled

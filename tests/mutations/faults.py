@@ -965,11 +965,20 @@ TILES = (
     _fault(
         "the lines of a block alone are interchanged",
         "lowering/nests/lu_blocks.py",
-        "                _interchange(a, chosen, i, first, many)\n",
-        "                _interchange(a, chosen, i, first, many * 0)\n",
+        "                _interchange(a, steps, i, first, min(first + size, n))\n",
+        "                _interchange(a, steps, i, first, first)\n",
         "tests/lowering/test_factor_blocks.py",
         "-k",
         "pivots",
+    ),
+    _fault(
+        "threads that share a matrix read the panel that is being factorised",
+        "lowering/nests/lu_blocks.py",
+        "inverses if block % 2 == 0 else reversed(inverses)",
+        "inverses",
+        "tests/lowering/test_factor_blocks.py",
+        "-k",
+        "threads_share",
     ),
     _fault(
         "LAPACK is asked for vectors of NaN and infinities",
