@@ -24,7 +24,11 @@ class Turns:
     of PyTorch and of BLAS keep cores busy that the threads of the next library need."""
 
     def times_of(self, calls: Mapping[str, Callable[[], Any]], clock: Callable[[], float]) -> dict[str, float]:
-        """Return the seconds of a call by `clock`: the least of the turns. Calls are compiled at first."""
+        """
+        Return the seconds of a call by `clock`: the least of the turns. Calls are compiled at first.
+
+        Each call follows each other one in some turns: a core that was idle may be slow for some tenths of a second.
+        """
         best, counts = dict.fromkeys(calls, math.inf), dict[str, int]()
         for name, call in calls.items():
             call()
@@ -35,7 +39,8 @@ class Turns:
         for turn in range(self.most):
             if turn >= self.least and time.perf_counter() - begin > self.together:
                 break
-            for name, call in calls.items():
+            order = [*calls.items()][:: 1 if turn % 2 else -1]
+            for name, call in order[turn % len(order) :] + order[: turn % len(order)]:
                 end = time.perf_counter() + self.before
                 while time.perf_counter() < end:
                     call()
