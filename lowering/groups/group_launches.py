@@ -154,22 +154,26 @@ class _GroupLaunches:
         """
         Pieces of the loops in front of the reduced ones if there are enough of them, else pieces of the columns.
 
-        Of few columns without reductions, pieces are rows: threads would write to the same lines, and a loop over few
-        columns is written out only where its bounds are known.
+        Without reductions, pieces are rows where there are enough, which lie together in memory, or columns are few:
+        threads would write to the same lines, and a loop over few columns is written out only where its bounds are
+        known.
         """
-        group = self.group
+        group, most = self.group, self.threads * self.costs.chunks_per_thread
         kinds = group.structure.kinds
         front = group.outer if group.structure.middle is not None else ()
         cut = group.inner[0]
         if front and group.space.extents[front[0]] >= self.threads:
             cut = front[0]
-        elif not kinds and group.outer and group.space.extents[cut] < self.costs.line_columns * self.threads:
-            cut = group.outer[0]
+        elif not kinds and group.outer:
+            rows, columns = group.space.extents[group.outer[0]], group.space.extents[cut]
+            if (self.threads > 1 and rows >= most and not products) or columns < self.costs.line_columns * self.threads:
+                cut = group.outer[0]
         extent = group.space.extents[cut]
         totals = [op for op, kind in kinds.items() if kind is Reduces.ALL]
-        pieces = self._pieces(extent, self.threads * (1 if kinds or products else self.costs.chunks_per_thread))
+        pieces = self._pieces(extent, self.threads if kinds or products else most)
         chunk = max(1, -(-extent // pieces))
-        if chunk > self.costs.line_columns and pieces > 1:
+        shares_lines = cut in group.inner or group.count(group.inner) < self.costs.line_columns
+        if chunk > self.costs.line_columns and pieces > 1 and shares_lines:
             chunk = self._whole_lines(chunk)
         if kinds and cut == group.inner[0] and not totals and not products:
             chunk = self._near_columns(chunk)
