@@ -19,6 +19,7 @@ ON_MIR = (
 
 TO_LIR = (
     "convert-mir-to-lir",
+    "lir-elide-copies",
     "lir-merge-launches",
     "lir-reduce-in-place",
     "lir-overlap-collectives",

@@ -8,10 +8,10 @@ from itertools import chain, count
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
+from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, ProgramOp, StepOp, ViewOp, WhileOp
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.transforms.driver import run_in_order
 
@@ -59,6 +59,24 @@ def launches_of(module: ModuleOp) -> dict[str, list[LaunchOp]]:
         for op in ops_within(program) if isinstance(program, ProgramOp) else ():
             if isinstance(op, LaunchOp):
                 found.setdefault(op.kernel.string_value(), []).append(op)
+    return found
+
+
+def root_of(value: SSAValue) -> SSAValue:
+    """The buffer that a buffer is an alias of, or itself."""
+    while isinstance(value.owner, ViewOp | StepOp):
+        value = value.owner.source
+    return value
+
+
+def users_of(value: SSAValue, block: Block) -> list[Operation]:
+    """The ops of a block that use a buffer under any of its names, themselves or in their regions."""
+    found: list[Operation] = []
+    for use in value.uses:
+        if isinstance(use.operation, ViewOp | StepOp):
+            found += users_of(use.operation.result, block)
+        elif (op := block.find_ancestor_op_in_block(use.operation)) is not None:
+            found.append(op)
     return found
 
 

@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.lir.bounds import SCRATCH_LIMIT, reaches
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import ConstantOp, InputOp, OutputOp, ParamOp, memref_of
 from xdsl_rlx.dialects.walks import ops_within
-from xdsl_rlx.lowering.kernel_pass import kernels_of, launches_of, symbols_of, take_name
+from xdsl_rlx.lowering.kernel_pass import kernels_of, launches_of, root_of, symbols_of, take_name
 from xdsl_rlx.lowering.target import MergeCosts
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -160,17 +160,11 @@ def _chunk(first: LaunchOp, second: LaunchOp, kernels: dict[str, KernelOp], cost
     return chunk if as_before or all(_has_any_bounds(kernel) for _, kernel in both) else None
 
 
-def _root(value: SSAValue) -> SSAValue:
-    while isinstance(value.owner, ViewOp | StepOp):
-        value = value.owner.source
-    return value
-
-
 def _root_bytes(launch: LaunchOp) -> dict[SSAValue, int]:
     """The bytes of what a launch touches, by what declares it: those of the largest view."""
     found: dict[SSAValue, int] = {}
     for value in launch.operands:
-        type_, root = memref_of(value), _root(value)
+        type_, root = memref_of(value), root_of(value)
         found[root] = max(found.get(root, 0), prod(type_.get_shape()) * element_bytes(type_.element_type))
     return found
 
@@ -196,7 +190,7 @@ def _is_apart(root: SSAValue, both: Sequence[tuple[LaunchOp, KernelOp]]) -> bool
         (launch, kernel, number)
         for launch, kernel in both
         for number, value in enumerate(launch.operands)
-        if _root(value) is root
+        if root_of(value) is root
     ]
     values = [launch.operands[number] for launch, _, number in used]
     if not any(value in launch.writes for value, (launch, _, _) in zip(values, used, strict=True)):

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_rlx.dialects.lir import LaunchOp, OutputOp, ProgramOp, SlotOp, ViewOp
+from xdsl_rlx.dialects.lir import LaunchOp, OutputOp, ProgramOp, SlotOp
 from xdsl_rlx.dialects.lir.collectives import IN_PLACE
-from xdsl_rlx.dialects.lir.control_flow import StepOp
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.collective_kernels import CollectiveKernels, CollectiveLaunch
+from xdsl_rlx.lowering.kernel_pass import users_of
 from xdsl_rlx.transforms.driver import verify_dominance
 
 
@@ -63,22 +62,9 @@ def _can_be_one(found: CollectiveLaunch) -> bool:
         return False
     number = {op: n for n, op in enumerate(block.ops)}
     here = number[found.launch]
-    before = [number[x] for x in _users(found.source, block) if x is not found.launch]
-    behind = [number[x] for x in _users(found.target, block) if x is not found.launch]
+    before = [number[x] for x in users_of(found.source, block) if x is not found.launch]
+    behind = [number[x] for x in users_of(found.target, block) if x is not found.launch]
     return all(n < here for n in before) and all(n > here for n in behind)
-
-
-def _users(value: SSAValue, block: Block) -> list[Operation]:
-    """The ops of a block that use a buffer under any of its names, themselves or in their regions."""
-    found: list[Operation] = []
-    for use in value.uses:
-        if isinstance(use.operation, ViewOp | StepOp):
-            found += _users(use.operation.result, block)
-        else:
-            op = block.find_ancestor_op_in_block(use.operation)
-            assert op is not None
-            found.append(op)
-    return found
 
 
 def _merge(found: CollectiveLaunch, kernels: CollectiveKernels) -> None:

@@ -12,6 +12,7 @@ from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
 from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.lir_elide_copies import LirElideCopiesPass
 from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
 from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.lir_merge_launches import LirMergeLaunchesPass
@@ -150,6 +151,7 @@ def remaining_passes(module: ModuleOp, threads: int, model: CostModel = COMMON) 
     unroll = with_costs(LirMarkUnrolledPass, model)
     network = [LirReduceInPlacePass(), with_costs(LirOverlapCollectivesPass, model)]
     loops = [
+        LirElideCopiesPass(),
         with_costs(LirMergeLaunchesPass, model),
         *network,
         LirMergeLengthsPass(),

@@ -196,13 +196,19 @@ def is_updated(buffer: Buffer) -> bool:
     return isinstance(owner, lir.InputOp | lir.ParamOp) and owner.donated is not None
 
 
+def reads_before_it_writes(kernel: lir.KernelOp, old: SSAValue, new: SSAValue, is_one_chunk: bool) -> bool:
+    """Whether a kernel reads, of its buffer `old`, no element but the one of `new` that it is about to store."""
+    block = kernel.body.block
+    return _InPlace(old, new, (block.args[-2], block.args[-1])).may_be(block, (), is_one_chunk)
+
+
 def _merged(launch: Launch, read: Argument, written: Argument) -> Launch:
     if (read.type, read.buffer.layout.offset) != (written.type, written.buffer.layout.offset):
         raise ReadElsewhereError
     block = launch.kernel.body.block
     old = block.args[launch.reads.index(read)]
     new = block.args[len(launch.reads) + launch.writes.index(written)]
-    if not _InPlace(old, new, (block.args[-2], block.args[-1])).may_be(block, (), launch.extent <= launch.chunk):
+    if not reads_before_it_writes(launch.kernel, old, new, launch.extent <= launch.chunk):
         raise ReadElsewhereError
     old.replace_all_uses_with(new)
     block.erase_arg(old)

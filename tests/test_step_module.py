@@ -28,6 +28,7 @@ BACK = (
     "mir-prepare-for-fusion",
     "mir-fuse",
     "convert-mir-to-lir",
+    "lir-elide-copies",
     "lir-prefetch-stores",
     "lir-guard-range",
     "lir-mark-unrolled",

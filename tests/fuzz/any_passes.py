@@ -62,8 +62,8 @@ SECONDS = 60
 
 PIPELINES = (
     "mir-prepare-for-ad,mir-grad{WRT},canonicalize,cse,mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-plan-memory",
-    "convert-hir-to-mir,mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-merge-lengths,lir-prefetch-stores,"
-    "lir-guard-range,lir-tile-matmuls,lir-outline-loops,lir-mark-unrolled,lir-plan-memory",
+    "convert-hir-to-mir,mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-elide-copies,lir-merge-lengths,"
+    "lir-prefetch-stores,lir-guard-range,lir-tile-matmuls,lir-outline-loops,lir-mark-unrolled,lir-plan-memory",
     "mir-prepare-for-ad,mir-jvp{WRT},canonicalize,mir-vmap{INPUTS size=3},mir-fuse",
     "mir-fuse,convert-mir-to-lir,lir-plan-memory,lir-check-bounds",
 )

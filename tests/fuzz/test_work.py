@@ -33,9 +33,9 @@ SLOPE = 2.0
 LAUNCHES = 4
 """What a step may have once kernels are as large as they get."""
 
-CALLS = {"lir-outline-loops": 64, "lir-merge-lengths": 2048, "lir-merge-launches": 256}
-"""What looking for loops in vain, and at kernels or launches that may be one, may take for a step then: kernels of few
-functions are many that are alike, and a single launch has no neighbour."""
+CALLS = {"lir-outline-loops": 64, "lir-merge-lengths": 2048, "lir-merge-launches": 256, "lir-elide-copies": 512}
+"""What looking for loops in vain, at kernels or launches that may be one, and at copies may take for a step then:
+kernels of few functions are many that are alike, and a single launch has no neighbour."""
 
 
 def calls(step: Callable[[], None]) -> int:
