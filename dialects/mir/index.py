@@ -315,16 +315,28 @@ class BisectOp(MirOp, name="mir.bisect"):
         return (TensorType(i64, x),)
 
 
-class RunningSumOp(AlongAxis, MirOp, abc.ABC):
-    """A sum along an axis up to each position."""
+class RunningOp(AlongAxis, MirOp, abc.ABC):
+    """What the elements along an axis come to up to each position."""
 
     T: ClassVar = VarConstraint("T", base(TensorType))
 
     operand: Tensor = tensor(T, alias="x")
     axis: Integer = integer(default=-1)
+    result = result_def(T)
+
+    assembly_format = "$operand `axis` $axis attr-dict `:` type($result)"
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_element(element_of(self.operand), (*FLOATS, *INTS))
+        normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
+        return (self.operand.type,)
+
+
+class RunningSumOp(RunningOp, abc.ABC):
+    """A sum along an axis up to each position."""
+
     exclusive: Flag = flag(default=False)
     reverse: Flag = flag(default=False)
-    result = result_def(T)
 
     assembly_format = (
         "$operand `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? attr-dict `:` type($result)"
@@ -339,11 +351,6 @@ class RunningSumOp(AlongAxis, MirOp, abc.ABC):
     def is_reverse(self) -> bool:
         """Whether sums begin at the end of the axis."""
         return self.reverse is not None
-
-    def infer_types(self) -> tuple[Attribute]:
-        check_element(element_of(self.operand), (*FLOATS, *INTS))
-        normalize_axis(self.axis.value.data, len(shape_of(self.operand)))
-        return (self.operand.type,)
 
 
 class CumsumOp(RunningSumOp, name="mir.cumsum"):
@@ -364,6 +371,12 @@ class CumsumBackwardOp(RunningSumOp, name="mir.cumsum_backward"):
     `result[.., j, ..] = sum of operand[.., i, ..] over i >= j` along `axis`, `i > j` if `exclusive`; with `reverse`, `i
     <= j` and `i < j`.
     """
+
+
+class CumprodOp(RunningOp, name="mir.cumprod"):
+    """`result[.., i, ..] = product of operand[.., j, ..] over j <= i` along `axis`; integers wrap."""
+
+    traits = traits_def(HasKernel())
 
 
 class IndexBuilder(BuilderCore):

@@ -1,8 +1,9 @@
-"""NumPy's sorting, searching and running extremes, as builder methods on `mir.topk`, gathers and scans."""
+"""NumPy's sorting, searching and running products and extremes, as builder methods."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import AnyFloat, i1
 from xdsl.ir import Attribute
@@ -10,8 +11,12 @@ from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.fields import word_of
+from xdsl_rlx.dialects.mir.index import CumprodOp
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
-from xdsl_rlx.dialects.shapes import dims, element_of, normalize_axis, u8, u32
+from xdsl_rlx.dialects.shapes import FLOATS, INTS, dims, element_of, normalize_axis, u8, u32
+
+if TYPE_CHECKING:
+    from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 
 _LARGEST: dict[Attribute, int] = {u8: 2**8 - 1, u32: 2**32 - 1}
 """Of unsigned integers; the order of signed ones is turned around by `-1 - x`."""
@@ -109,28 +114,32 @@ class SortingBuilder(BuilderCore):
         return b.reduce_sum(below, -1)
 
     def cumprod(self, x: Operand, axis: int = -1, dtype: object = None) -> Value:
-        """Return the cumulative product along `axis`, by a `mir.scan`; integers and `dtype` behave as in `cumsum`."""
-        return self._running(self.accumulated(x, dtype), axis, self._this.mul)
+        """`mir.cumprod`: the cumulative product along `axis`; integers and `dtype` behave as in `cumsum`."""
+        value = self.accumulated(x, dtype)
+        if element_of(value.ssa) in (*FLOATS, *INTS):
+            return self.op(CumprodOp, value.ssa, axis)
+        return running_scan(self._this, value, axis, self._this.mul)
 
     def cummax(self, x: Operand, axis: int = -1) -> Value:
         """Return the cumulative maximum along `axis`, by a `mir.scan`; NaN from the first NaN on."""
-        return self._running(self.value(self.operand(x)), axis, self._this.max)
+        return running_scan(self._this, self.value(self.operand(x)), axis, self._this.max)
 
     def cummin(self, x: Operand, axis: int = -1) -> Value:
         """Return the cumulative minimum along `axis`, by a `mir.scan`; NaN from the first NaN on."""
-        return self._running(self.value(self.operand(x)), axis, self._this.min)
+        return running_scan(self._this, self.value(self.operand(x)), axis, self._this.min)
 
-    def _running(self, value: Value, axis: int, step: Callable[[Value, Value], Value]) -> Value:
-        b = self._this
-        rows = b.moveaxis(value, axis, 0)
-        if not rows.shape[0]:
-            return value
-        first = b.narrow(rows, 0, 0, 1)
 
-        def body(carry: Value, row: Value) -> tuple[Value, Value]:
-            total = step(carry, row)
-            return total, total
+def running_scan(b: MirBuilder, value: Value, axis: int, step: Callable[[Value, Value], Value]) -> Value:
+    """Return what `step` makes of the elements along an axis up to each position, by a `mir.scan`."""
+    rows = b.moveaxis(value, axis, 0)
+    if not rows.shape[0]:
+        return value
+    first = b.narrow(rows, 0, 0, 1)
 
-        _, rest = b.scan(body, b.squeeze(first, 0), b.narrow(rows, 0, 1, rows.shape[0] - 1))
-        assert isinstance(rest, Value)
-        return b.moveaxis(b.concat([first, rest], 0), 0, axis)
+    def body(carry: Value, row: Value) -> tuple[Value, Value]:
+        total = step(carry, row)
+        return total, total
+
+    _, rest = b.scan(body, b.squeeze(first, 0), b.narrow(rows, 0, 1, rows.shape[0] - 1))
+    assert isinstance(rest, Value)
+    return b.moveaxis(b.concat([first, rest], 0), 0, axis)

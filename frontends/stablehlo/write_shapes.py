@@ -116,6 +116,17 @@ def _min(op: reductions.ReduceMinOp, w: Writer) -> Sequence[SSAValue]:
 
 @row(indexing.CumsumOp)
 def _cumsum(op: indexing.CumsumOp, w: Writer) -> Sequence[SSAValue]:
+    return _running(op, w, "add", 0, op.is_exclusive, op.is_reverse)
+
+
+@row(indexing.CumprodOp)
+def _cumprod(op: indexing.CumprodOp, w: Writer) -> Sequence[SSAValue]:
+    return _running(op, w, "multiply", 1)
+
+
+def _running(
+    op: indexing.RunningOp, w: Writer, kind: str, start: float, exclusive: bool = False, reverse: bool = False
+) -> Sequence[SSAValue]:
     """Windows that end at each position, of all in front of it: so JAX writes it, and its importers know it."""
     x, axis = w[op.operand], op.axis_index
     shape, element = list(shape_of(x)), element_of(x)
@@ -124,15 +135,15 @@ def _cumsum(op: indexing.CumsumOp, w: Writer) -> Sequence[SSAValue]:
     size = shape[axis]
     ones = [1] * len(shape)
     sizes, sides = list(ones), [(0, 0)] * len(shape)
-    before = size if op.is_exclusive else size - 1
+    before = size if exclusive else size - 1
     # an exclusive sum leaves out the last element
-    after = -1 if op.is_exclusive else 0
-    sizes[axis], sides[axis] = size, (after, before) if op.is_reverse else (before, after)
+    after = -1 if exclusive else 0
+    sizes[axis], sides[axis] = size, (after, before) if reverse else (before, after)
     found = w.op(
         "reduce_window",
-        [x, w.scalar(0, element)],
+        [x, w.scalar(start, element)],
         x.type,
-        w.combining("add", element),
+        w.combining(kind, element),
         window_dimensions=numbers(sizes),
         window_strides=numbers(ones),
         base_dilations=numbers(ones),

@@ -20,7 +20,7 @@ from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeig
 from xdsl_rlx.dialects.mir.creation import IotaOp
 from xdsl_rlx.dialects.mir.elementwise import AddOp, PowOp
 from xdsl_rlx.dialects.mir.fake_quantize import StraightThroughOp
-from xdsl_rlx.dialects.mir.index import CumsumOp, IndexAddOp, ScatterAddOp, TopkOp
+from xdsl_rlx.dialects.mir.index import CumprodOp, CumsumOp, IndexAddOp, ScatterAddOp, TopkOp
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
@@ -152,6 +152,7 @@ for _op in (
     AttentionOp,
     AttentionBackwardOp,
     Conv2dBackwardWeightOp,
+    CumprodOp,
     CumsumOp,
     DrawOp,
     GroupedMatmulOp,

@@ -1,19 +1,19 @@
-"""Nests of ops that read and write by indices held in tensors, and of running sums."""
+"""Nests of ops that read and write by indices held in tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, prod
+from math import inf
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import AnyFloat, f64, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.constants import integer_range, is_integer
-from xdsl_rlx.dialects.mir.index import CumsumOp, GatherOp, IndexAddOp, ScatterAddOp, ScatterMaxOp, ScatterOp
-from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of, u8, u32
+from xdsl_rlx.dialects.mir.index import GatherOp, IndexAddOp, ScatterAddOp, ScatterMaxOp, ScatterOp
+from xdsl_rlx.dialects.shapes import compute_type, element_of, u8, u32
 from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, maximum, minimum, rolled, scratch
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, clamp, maximum, minimum, scratch
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
 from xdsl_rlx.lowering.nests.work import NEST, Work
 
@@ -88,7 +88,7 @@ def gather_nest(op: GatherOp, work: Work) -> None:
 
 
 COLUMNS = 64
-"""Columns that one iteration of a running sum goes through, and of a scatter at least."""
+"""Columns of a scatter that one iteration goes through at least."""
 
 MOST_COLUMNS = 1024
 """Columns of a scatter that one iteration goes through at most: longer lines are read faster, as there are fewer of
@@ -170,180 +170,3 @@ def _all_alike(value: SSAValue, shape: Sequence[int], work: Work) -> Argument:
     if any(there.strides[axis] for axis, n in enumerate(there.shape) if n != 1):
         return work.read(value, shape)
     return Argument(there.buffer, tuple(shape), (0,) * len(shape), there.name)
-
-
-LENGTH = 1024
-"""Positions of a long row that one chain of additions sums up: fixed, so that results do not depend on threads."""
-
-CHAINS = 4
-"""Running sums of floats that are continued side by side: each waits for its own last addition, 3 or 4 cycles."""
-
-AT_ONCE = 4
-"""Additions of a chain that are written out, so that a jump does not take as long as one. Benchmark: `cumsum of
-1000x1000 axis 1` of breadth.py."""
-
-STARTS = 8
-"""Sums side by side in which such a block is added up; a divisor of `LENGTH`."""
-
-FEW_ROWS = 8
-"""Rows below which a long one is taken apart."""
-
-
-@NEST.rule(CumsumOp)
-def cumsum_nest(op: CumsumOp, work: Work) -> None:
-    """Rows one by one, columns in blocks of neighbours."""
-    given, axis = shape_of(op.operand), op.axis_index
-    outer, extent, inner = prod(given[:axis]), given[axis], prod(given[axis + 1 :])
-    shape = (outer, extent) if inner == 1 else (outer, extent, inner)
-    x, result = work.read(op.operand, shape), work.write(op.result, shape)
-    if outer * extent * inner:
-        (_running_rows if inner == 1 else _running_columns)(op, work, x, result)
-
-
-def _running_type(op: CumsumOp) -> Attribute:
-    """What a sum is continued in: f64 for floats, so that rounding errors of long ones do not add up."""
-    element = compute_type(element_of(op.result))
-    return f64 if isinstance(element, AnyFloat) else element
-
-
-def _running_columns(op: CumsumOp, work: Work, x: Argument, result: Argument) -> None:
-    """An iteration goes down a block of columns, with their running sums on the stack."""
-    outer, extent, inner = x.shape
-    blocks, width = -(-inner // COLUMNS), min(inner, COLUMNS)
-    type_, exclusive = _running_type(op), op.is_exclusive
-    places = range(extent)[::-1] if op.is_reverse else range(extent)
-
-    @work.over(outer * blocks, 2 * extent * width, [x], [result])
-    def running_columns(it: Iteration, x: Array, result: Array) -> None:
-        o, block = it.unravel(outer, blocks)
-        first = block * COLUMNS
-        columns = range(min(COLUMNS, inner - first))
-        sums = scratch(width, type_)
-        sums[...] = 0
-        for at in rolled(places):
-            for j in columns:
-                before = sums[j]
-                total = before + cast(x[o, at, first + j], type_)
-                result[o, at, first + j] = before if exclusive else total
-                sums[j] = total
-
-
-def _running_rows(op: CumsumOp, work: Work, x: Argument, result: Argument) -> None:
-    """Chains of additions: along a row, or a block of a long one, which begins with the sum of the blocks before."""
-    outer, extent = x.shape
-    type_ = _running_type(op)
-    # integers are added up in any order, and on one thread they are read once
-    at_once = outer >= FEW_ROWS or (not isinstance(type_, AnyFloat) and work.buffers.threads == 1)
-    blocks = 1 if at_once else -(-extent // LENGTH)
-    starts = [_block_starts(op, work, x, blocks)] if blocks > 1 else []
-    groups = (outer if blocks == 1 else extent // LENGTH) // CHAINS if isinstance(type_, AnyFloat) else 0
-    if groups:
-        _side_by_side(op, work, x, starts, result, groups)
-    done = groups * CHAINS
-    if blocks == 1 and done < outer:
-        _one_by_one(op, work, x, starts, result, (done, outer - done), (0, 1, extent))
-    elif blocks > done:
-        _one_by_one(op, work, x, starts, result, (0, outer), (done, blocks - done, LENGTH))
-
-
-def _one_by_one(
-    op: CumsumOp,
-    work: Work,
-    x: Argument,
-    starts: list[Argument],
-    result: Argument,
-    rows: tuple[int, int],
-    blocks: tuple[int, int, int],
-) -> None:
-    """A chain an iteration: the first and the number of the rows, and those of blocks and their length."""
-    extent = x.shape[1]
-    (first_row, outer), (first_block, count, length) = rows, blocks
-    type_, exclusive, reverse = _running_type(op), op.is_exclusive, op.is_reverse
-
-    @work.over(outer * count, 4 * length, [x, *starts], [result])
-    def one_by_one(it: Iteration, x: Array, *rest: Array) -> None:
-        *starts, result = rest
-        row, number = it.unravel(outer, count)
-        o, block = row + first_row, number + first_block
-        first, end = block * length, min((block + 1) * length, extent)
-        whole = first + (end - first) // AT_ONCE * AT_ONCE
-
-        def add(before: Number, p: Number) -> Number:
-            at = extent - 1 - p if reverse else p
-            total = before + cast(x[o, at], type_)
-            result[o, at] = before if exclusive else total
-            return total
-
-        before = starts[0][o, block] if starts else cast(0, type_)
-        for p in range(first, whole, AT_ONCE):
-            for n in tuple(range(AT_ONCE)):
-                before = add(before, p + n)
-        for p in range(whole, end):
-            before = add(before, p)
-
-
-def _side_by_side(op: CumsumOp, work: Work, x: Argument, starts: list[Argument], result: Argument, groups: int) -> None:
-    """Some chains an iteration: the rows of a group, or the blocks of a group in a row."""
-    outer, extent = x.shape
-    type_, exclusive, reverse = _running_type(op), op.is_exclusive, op.is_reverse
-    count, length = (outer, LENGTH) if starts else (1, extent)
-
-    @work.over(count * groups, 4 * CHAINS * length, [x, *starts], [result])
-    def side_by_side(it: Iteration, x: Array, *rest: Array) -> None:
-        *starts, result = rest
-        o, group = it.unravel(count, groups)
-        first = group * CHAINS
-        rows = [o if starts else first + chain for chain in range(CHAINS)]
-        begins = [(first + chain) * length if starts else 0 for chain in range(CHAINS)]
-        totals = [starts[0][o, first + chain] if starts else cast(0, type_) for chain in range(CHAINS)]
-        for p in range(length):
-            places = [extent - 1 - (begin + p) if reverse else begin + p for begin in begins]
-            sums = [total + cast(x[row, at], type_) for total, row, at in zip(totals, rows, places, strict=True)]
-            for row, at, found in zip(rows, places, totals if exclusive else sums, strict=True):
-                result[row, at] = found
-            totals = sums
-
-
-def _block_starts(op: CumsumOp, work: Work, x: Argument, blocks: int) -> Argument:
-    """
-    The sum of what comes before each block of each row: first the sums of the blocks, then those run up.
-
-    Added up in lanes of our own, without leave to reassociate: a vectoriser's lanes are as many as the processor has.
-    """
-    outer, extent = x.shape
-    type_, reverse = _running_type(op), op.is_reverse
-    starts = work.scratch((outer, blocks), type_, "starts")
-
-    @work.over(outer * blocks, LENGTH, [x], [starts])
-    def add_up(it: Iteration, x: Array, starts: Array) -> None:
-        o, block = it.unravel(outer, blocks)
-        first, end = block * LENGTH, min((block + 1) * LENGTH, extent)
-        whole = end // STARTS * STARTS
-
-        def element(p: Number) -> Number:
-            return cast(x[o, extent - 1 - p if reverse else p], type_)
-
-        sums = [cast(0, type_)] * STARTS
-        for p in range(first, whole, STARTS):
-            sums = [total + element(p + lane) for lane, total in enumerate(sums)]
-        total = in_pairs(sums)
-        for p in range(whole, end):
-            total = total + element(p)
-        starts[o, block] = total
-
-    @work.over(outer, 4 * blocks, [], [starts])
-    def run_up(it: Iteration, starts: Array) -> None:
-        total = cast(0, type_)
-        for block in range(blocks):
-            own = starts[it.index, block]
-            starts[it.index, block] = total
-            total = total + own
-
-    return starts
-
-
-def in_pairs(numbers: list[Number]) -> Number:
-    """The sum of a power of two of numbers: neighbours first, then neighbouring sums."""
-    if len(numbers) == 1:
-        return numbers[0]
-    return in_pairs([a + b for a, b in zip(numbers[::2], numbers[1::2], strict=True)])

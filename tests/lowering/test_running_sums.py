@@ -1,4 +1,4 @@
-"""Running sums over lengths around those of chains and blocks, types, directions and threads."""
+"""Running sums and products over lengths around those of chains and blocks, types, directions and threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.nests.index import CHAINS, LENGTH
+from xdsl_rlx.lowering.nests.running import CHAINS, LENGTH
 
 GROUP = CHAINS * LENGTH
 SHAPES = [
@@ -46,3 +46,23 @@ def test_their_gradients(shape: tuple[int, ...]) -> None:
 
     found = rlx.compile(rlx.grad(loss))(x, w)
     np.testing.assert_allclose(found, np.flip(np.cumsum(np.flip(w, -1), -1), -1), 1e-10, 1e-10)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8"])
+@pytest.mark.parametrize("shape", [*SHAPES, (0, 5), (5, 0), (4, 9, 70), (130, 1)])
+def test_running_products(shape: tuple[int, ...], dtype: str) -> None:
+    """Along the last axis and the first one; integers wrap."""
+    rng = np.random.default_rng(2)
+    x = rng.integers(-3, 4, shape).astype(dtype) if dtype[0] == "i" else (2 ** rng.normal(0, 0.05, shape)).astype(dtype)
+    wide = x.astype("f8") if dtype[0] == "f" else x
+    rounding = max(np.finfo(x.dtype).eps, 1e-15) * 2 * max(max(shape), 1) if dtype[0] == "f" else 0
+    for axis in (-1, 0):
+
+        def function(x: Any, axis: int = axis) -> Any:
+            return np.cumprod(x, axis=axis, dtype=x.dtype)
+
+        one, two = (rlx.compile(function, threads=threads)(x) for threads in (1, 2))
+        assert one.dtype == x.dtype
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_allclose(one, function(wide), rounding)

@@ -5,6 +5,7 @@ from functools import partial
 
 from xdsl_rlx.dialects.mir.index import (
     BisectOp,
+    CumprodOp,
     CumsumBackwardOp,
     CumsumOp,
     GatherBackwardOp,
@@ -17,6 +18,7 @@ from xdsl_rlx.dialects.mir.index import (
     TopkOp,
 )
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.sorting import running_scan
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason
 from xdsl_rlx.transforms.rules.rows import decompose, leading, lift, linear, move_axis, zero
@@ -181,7 +183,15 @@ def _cumsum_transpose(op: CumsumOp, b: MirBuilder, g: Value) -> Sequence[Cotange
 
 linear(CumsumOp, _cumsum_transpose)
 leading(CumsumOp, "axis")
-NARROW.add(GatherOp, ScatterAddOp, ScatterMaxOp, CumsumOp)
+NARROW.add(GatherOp, ScatterAddOp, ScatterMaxOp, CumsumOp, CumprodOp)
+
+
+@decompose(CumprodOp)
+def cumprod_decompose(op: CumprodOp, b: MirBuilder) -> Sequence[Value]:
+    return [running_scan(b, b.value(op.operand), op.axis_index, b.mul)]
+
+
+leading(CumprodOp, "axis")
 
 
 @decompose(CumsumBackwardOp)

@@ -238,6 +238,32 @@ def _cumsum_samples() -> list[Sample]:
     return rows
 
 
+def _cumprod_samples() -> list[Sample]:
+    rows: list[Sample] = []
+    for suffix, shape, axis in (
+        ("", (3, 7), -1),
+        ("-first", (5, 3), 0),
+        ("-middle", (2, 5, 3), -2),
+        ("-wide", (3, 131), 0),
+        ("-rows", (9, 21), 1),
+        ("-vector", (9,), 0),
+        ("-single", (4, 1, 3), 1),
+        ("-empty", (0, 3), 0),
+    ):
+        build = lambda m, x, axis=axis: m.cumprod(x, axis)  # noqa: E731
+        rows.append(Sample(f"cumprod{suffix}", index.CumprodOp, build, (Operand(shape),), differentiable=(0,)))
+    first = lambda m, x: m.cumprod(x, 0)  # noqa: E731
+    rows.append(Sample("cumprod-narrow", index.CumprodOp, first, (Operand((8, 3)),), ("f16", "bf16")))
+    special = (Operand((6,), values(1, np.inf, 2, np.nan, -np.inf, 1)),)
+    rows.append(Sample("cumprod-special", index.CumprodOp, first, special))
+    wrapping = lambda m, x: m.cumprod(x, 1, dtype=x.dtype)  # noqa: E731
+    ints = (Operand((5, 11), integers(-9, 10)),)
+    rows.append(Sample("cumprod-int", index.CumprodOp, wrapping, ints, ("i32", "i64", "i8", "i16"), exact=True))
+    counts = (Operand((5, 11), integers(0, 200)),)
+    rows.append(Sample("cumprod-unsigned", index.CumprodOp, wrapping, counts, ("u8", "u32"), exact=True))
+    return rows
+
+
 def _gather(np_: Any, op: index.GatherOp, table: Any, indices: Any) -> Any:
     e = op.extents
     flat = table.reshape(e.batches, e.outer, e.extent, e.inner)
@@ -382,6 +408,7 @@ SAMPLES = (
     *_sort_samples(),
     *_bisect_samples(),
     *_cumsum_samples(),
+    *_cumprod_samples(),
 )
 ORACLE = {
     index.GatherOp: _oracle_gather,
@@ -394,6 +421,7 @@ ORACLE = {
     index.BisectOp: _oracle_bisect,
     index.CumsumOp: _oracle_cumsum,
     index.CumsumBackwardOp: _oracle_cumsum_backward,
+    index.CumprodOp: lambda op, x: np.multiply.accumulate(widen(x), op.axis_index),
 }
 JAX = {
     index.GatherOp: lambda op, table, indices: _gather(jnp, op, table, indices.astype(jnp.int64)),
@@ -405,4 +433,5 @@ JAX = {
     index.SortOp: _jax_sort,
     index.CumsumOp: lambda op, x: _running(jnp, x, op.axis_index, op.is_exclusive, op.is_reverse),
     index.CumsumBackwardOp: lambda op, x: _running(jnp, x, op.axis_index, op.is_exclusive, not op.is_reverse),
+    index.CumprodOp: lambda op, x: lax.cumprod(x, op.axis_index),
 }

@@ -32,6 +32,7 @@ func.func @index(%table: tensor<5x3xf32>, %i: tensor<2x4xi64>, %batched: tensor<
 // CHECK-NEXT: %both = mir.cumsum %x axis 0 exclusive reverse : tensor<5x3xf32>
 // CHECK-NEXT: %back = mir.cumsum_backward %x axis 1 exclusive : tensor<5x3xf32>
 // CHECK-NEXT: %forth = mir.cumsum_backward %x axis 1 reverse : tensor<5x3xf32>
+// CHECK-NEXT: %product = mir.cumprod %x axis -1 : tensor<5x3xf32>
 // CHECK-NEXT: func.return
 // CHECK-NEXT: }
 func.func @largest_and_sums(%dy: tensor<2x4x3xf32>, %i: tensor<2x4xi64>, %x: tensor<5x3xf32>) {
@@ -46,6 +47,7 @@ func.func @largest_and_sums(%dy: tensor<2x4x3xf32>, %i: tensor<2x4xi64>, %x: ten
   %both = mir.cumsum %x axis 0 exclusive reverse : tensor<5x3xf32>
   %back = mir.cumsum_backward %x axis 1 exclusive : tensor<5x3xf32>
   %forth = mir.cumsum_backward %x axis 1 reverse : tensor<5x3xf32>
+  %product = mir.cumprod %x axis -1 : tensor<5x3xf32>
   func.return
 }
 
