@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 
 from xdsl.context import Context
@@ -60,6 +60,15 @@ def launches_of(module: ModuleOp) -> dict[str, list[LaunchOp]]:
             if isinstance(op, LaunchOp):
                 found.setdefault(op.kernel.string_value(), []).append(op)
     return found
+
+
+def erase_unused(module: ModuleOp, names: Iterable[str]) -> None:
+    """Erase the kernels of these names that nothing launches any more."""
+    launched, wanted = launches_of(module), set(names)
+    for kernel in kernels_of(module):
+        if kernel.sym_name.data in wanted and kernel.sym_name.data not in launched:
+            kernel.detach()
+            kernel.erase()
 
 
 def root_of(value: SSAValue) -> SSAValue:

@@ -16,8 +16,16 @@ from xdsl.passes import ModulePass
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, OutputOp, ReturnOp, SlotOp, StepOp, ViewOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.kernel_pass import kernels_of, launches_of, root_of, symbols_of, take_name, users_of
-from xdsl_rlx.lowering.updates import reads_before_it_writes
+from xdsl_rlx.lowering.kernel_pass import (
+    erase_unused,
+    kernels_of,
+    launches_of,
+    root_of,
+    symbols_of,
+    take_name,
+    users_of,
+)
+from xdsl_rlx.lowering.updates import in_one_buffer, reads_before_it_writes
 from xdsl_rlx.transforms.driver import verify_dominance
 
 
@@ -44,18 +52,16 @@ class LirElideCopiesPass(ModulePass):
         """Rewrite all programs of a module."""
         kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(op)}
         copies = {name for name, kernel in kernels.items() if _is_copy(kernel)}
-        launches = [x for name, found in launches_of(op).items() if name in copies for x in found]
+        before = launches_of(op)
+        launches = [x for name, found in before.items() if name in copies for x in found]
         if not launches:
             return
         verify_dominance(op)
         elided = _Elided(kernels, symbols_of(op))
         for copy in launches:
             elided.elide(copy)
-        left = launches_of(op)
-        for name, kernel in kernels.items():
-            if name not in left and elided.changed:
-                kernel.detach()
-                kernel.erase()
+        if elided.changed:
+            erase_unused(op, before.keys() | {kernel.sym_name.data for kernel in elided.made.values()})
 
 
 @dataclass
@@ -120,8 +126,7 @@ class _Elided:
         name, reads = writer.kernel.string_value(), list(writer.reads)
         old, new = reads.index(read), len(reads) + list(writer.writes).index(source)
         key, kernel = (name, old, new), self.kernels[name]
-        args, is_one_chunk = kernel.body.block.args, writer.chunk_count == 1
-        if not reads_before_it_writes(kernel, args[old], args[new], is_one_chunk):
+        if not reads_before_it_writes(kernel, old, new, writer.chunk_count == 1):
             return
         if key not in self.made:
             self.made[key] = self._in_place(kernel, old, new)
@@ -130,12 +135,8 @@ class _Elided:
 
     def _in_place(self, kernel: KernelOp, old: int, new: int) -> KernelOp:
         """A kernel that reads buffer `old` from buffer `new`."""
-        made = kernel.clone()
-        block = made.body.block
-        block.args[old].replace_all_uses_with(block.args[new])
-        block.erase_arg(block.args[old])
         stem = re.sub(r"_in_place(_\d+)?$", "", kernel.sym_name.data)
-        made = KernelOp(take_name(f"{stem}_in_place", self.taken), block.arg_types[:-2], made.detach_region(made.body))
+        made = in_one_buffer(kernel.clone(), old, new, take_name(f"{stem}_in_place", self.taken))
         self.kernels[made.sym_name.data] = made
         around = kernel.parent_block()
         assert around is not None

@@ -18,7 +18,7 @@ from xdsl_rlx.dialects.lir.bounds import SCRATCH_LIMIT, reaches
 from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
 from xdsl_rlx.dialects.lir.program import ConstantOp, InputOp, OutputOp, ParamOp, memref_of
 from xdsl_rlx.dialects.walks import ops_within
-from xdsl_rlx.lowering.kernel_pass import kernels_of, launches_of, root_of, symbols_of, take_name
+from xdsl_rlx.lowering.kernel_pass import erase_unused, kernels_of, launches_of, root_of, symbols_of, take_name
 from xdsl_rlx.lowering.target import MergeCosts
 from xdsl_rlx.transforms.driver import verify_dominance
 
@@ -64,11 +64,8 @@ class LirMergeLaunchesPass(MergeCosts, ModulePass):
         for block in dict.fromkeys(x.parent_block() for found in launches.values() for x in found):
             assert block is not None
             merged.block(block)
-        left = launches_of(op) if merged.made else launches
-        for name, kernel in kernels.items():
-            if name not in left and name in launches:
-                kernel.detach()
-                kernel.erase()
+        if merged.made:
+            erase_unused(op, launches.keys() | merged.made.values())
 
 
 @dataclass

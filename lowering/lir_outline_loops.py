@@ -8,8 +8,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from xdsl_rlx.dialects.lir import IfOp, KernelOp, LaunchOp, LoopOp, ProgramOp, WhileOp
-from xdsl_rlx.lowering.kernel_pass import symbols_of
+from xdsl_rlx.dialects.lir import IfOp, KernelOp, LoopOp, ProgramOp, WhileOp
+from xdsl_rlx.lowering.kernel_pass import erase_unused, symbols_of
 from xdsl_rlx.lowering.loops.outlined_branch import OutlinedBranch
 from xdsl_rlx.lowering.loops.outlined_loop import OutlinedLoop
 from xdsl_rlx.lowering.target import LoopCosts
@@ -63,12 +63,4 @@ class LirOutlineLoopsPass(LoopCosts, ModulePass):
                     op.body.block.add_op(kernel)
                     changed = True
         if changed:
-            _erase_unused(op, kernels)
-
-
-def _erase_unused(module: ModuleOp, kernels: dict[str, KernelOp]) -> None:
-    used = {x.kernel.string_value() for x in module.walk() if isinstance(x, LaunchOp)}
-    for name, kernel in kernels.items():
-        if name not in used:
-            kernel.detach()
-            kernel.erase()
+            erase_unused(op, kernels)

@@ -196,23 +196,28 @@ def is_updated(buffer: Buffer) -> bool:
     return isinstance(owner, lir.InputOp | lir.ParamOp) and owner.donated is not None
 
 
-def reads_before_it_writes(kernel: lir.KernelOp, old: SSAValue, new: SSAValue, is_one_chunk: bool) -> bool:
+def reads_before_it_writes(kernel: lir.KernelOp, old: int, new: int, is_one_chunk: bool) -> bool:
     """Whether a kernel reads, of its buffer `old`, no element but the one of `new` that it is about to store."""
     block = kernel.body.block
-    return _InPlace(old, new, (block.args[-2], block.args[-1])).may_be(block, (), is_one_chunk)
+    *buffers, low, high = block.args
+    return _InPlace(buffers[old], buffers[new], (low, high)).may_be(block, (), is_one_chunk)
+
+
+def in_one_buffer(kernel: lir.KernelOp, old: int, new: int, name: str) -> lir.KernelOp:
+    """The kernel, which is used up, without its buffer `old`: that is read from `new`."""
+    block = kernel.body.block
+    block.args[old].replace_all_uses_with(block.args[new])
+    block.erase_arg(block.args[old])
+    return lir.KernelOp(name, block.arg_types[:-2], kernel.detach_region(0))
 
 
 def _merged(launch: Launch, read: Argument, written: Argument) -> Launch:
     if (read.type, read.buffer.layout.offset) != (written.type, written.buffer.layout.offset):
         raise ReadElsewhereError
-    block = launch.kernel.body.block
-    old = block.args[launch.reads.index(read)]
-    new = block.args[len(launch.reads) + launch.writes.index(written)]
+    old, new = launch.reads.index(read), len(launch.reads) + launch.writes.index(written)
     if not reads_before_it_writes(launch.kernel, old, new, launch.extent <= launch.chunk):
         raise ReadElsewhereError
-    old.replace_all_uses_with(new)
-    block.erase_arg(old)
-    kernel = lir.KernelOp(launch.kernel.sym_name.data, block.arg_types[:-2], launch.kernel.detach_region(0))
+    kernel = in_one_buffer(launch.kernel, old, new, launch.kernel.sym_name.data)
     return replace(launch, kernel=kernel, reads=tuple(r for r in launch.reads if r is not read))
 
 

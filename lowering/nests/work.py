@@ -153,7 +153,8 @@ class Work:
         """
         Decorator: a launch of `extent` iterations of about `work` scalar operations each; none if `extent` is 0.
 
-        The function is one iteration, `function(it, *reads, *writes)`, of the subset of `nest`, or is one already.
+        `chunk` iterations are a piece, by default as many as `work` asks for. The function is one iteration,
+        `function(it, *reads, *writes)`, of the subset of `nest`, or is one already.
         """
 
         def launch(function: Callable[..., None]) -> None:
