@@ -1,5 +1,6 @@
 """The pass `mir-donate`: arguments that are written over. Where results are in the end is up to lowering."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -49,7 +50,7 @@ class MirDonatePass(ModulePass):
             raise PassFailedException(
                 f"{self.name}: {len(self.arguments)} arguments and {len(self.outputs)} results; expected equally many"
             )
-        if twice := [n for i, n in enumerate(self.outputs) if n in self.outputs[:i]]:
+        if twice := [n for n, times in Counter(self.outputs).items() if times > 1]:
             raise PassFailedException(f"{self.name}: result {twice[0]} cannot overwrite two arguments")
         graph.replace(dict(zip(self.outputs, self.arguments, strict=True)), self.strict)
         graph.mark_scratch(self.scratch)

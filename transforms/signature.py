@@ -3,6 +3,7 @@ Bodies are not looked into."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -136,15 +137,16 @@ class Signature:
         entries = () if self.func.res_attrs is None else self.func.res_attrs.data
         wanted = {n: name for n, e in enumerate(entries) if (name := text_of(e.data.get(ALIASES_INPUT))) is not None}
         known = {argument.name: argument for argument in self.arguments} if wanted else {}
+        outputs, times = self.outputs, Counter(wanted.values())
         for number, name in wanted.items():
             what = f'result {number} of @{self.name} cannot overwrite "{name}"'
             if name not in known:
                 raise PassFailedException(f"{what}: no such argument; arguments are {', '.join(known) or 'none'}")
-            if [*wanted.values()].count(name) > 1:
+            if times[name] > 1:
                 raise PassFailedException(f"{what}: another result overwrites it")
             if known[name].optional:
                 raise PassFailedException(f"{what}: it is an optional argument")
-            if (found := self.outputs[number].type) != known[name].value.type:
+            if (found := outputs[number].type) != known[name].value.type:
                 raise PassFailedException(f"{what}: the result is {found}, the argument {known[name].value.type}")
         return {number: known[name] for number, name in wanted.items()}
 
@@ -176,6 +178,8 @@ class Signature:
 
     def mark_scratch(self, names: Sequence[str]) -> None:
         """Have these inputs be overwritten; PassFailedException for what is none, or holds a result in the end."""
+        if not names:
+            return
         known = {argument.name: argument for argument in self.arguments}
         taken = {argument.name for argument in self.replaced.values()}
         for name in names:

@@ -418,6 +418,12 @@ class GraphModule:
             self._content = content
         return content
 
+    def copy(self) -> ModuleOp:
+        """Return a new copy of the IR."""
+        pending = self.pending
+        # as quick as a copy, and one module less
+        return pending.run() if pending is not None and pending.signature_only else self.module.clone()
+
     @property
     def stage(self) -> str:
         """The stage: `"hir"`, `"mir"` or `"lir"`."""

@@ -162,13 +162,13 @@ def compile(
     source = as_graph_module(graph)
     if unchecked and source.stage != "lir":
         raise GraphError(f"unchecked=: expected a graph at stage lir, got '{source.name}' at {source.stage}; omit it")
-    source, fingerprint = _donated(source, donate, strict_donation, scratch)
+    source = _donated(source, donate, strict_donation, scratch)
     if memory_budget is not None:
-        source, fingerprint = fitted(above_lir(source, "memory_budget"), memory_budget, threads), None
+        source = fitted(above_lir(source, "memory_budget"), memory_budget, threads)
     try:
-        module, checked = lambda: _verified(source.module), source.stage == "lir" and not unchecked
-        text = source.fingerprint if fingerprint is None else fingerprint
-        return compile_source(text, module, threads, backend=Backend(backend), weights=weights, checked=checked)
+        module, checked = lambda: _verified(source.copy()), source.stage == "lir" and not unchecked
+        made_by = Backend(backend)
+        return compile_source(source.fingerprint, module, threads, backend=made_by, weights=weights, checked=checked)
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
 
@@ -185,13 +185,13 @@ def _check_options(backend: str, weights: Weights | None) -> None:
 
 def _donated(
     source: GraphModule, donate: Mapping[str, SupportsIndex] | None, strict: bool, scratch: Sequence[str]
-) -> tuple[GraphModule, str | None]:
-    """The graph with arguments whose memory may be overwritten, and its fingerprint; as it is where none may."""
+) -> GraphModule:
+    """The graph with arguments whose memory may be overwritten; as it is where none may."""
     names = (scratch,) if isinstance(scratch, str) else tuple(scratch)
     if not (found := donations(donate)) and not strict and not names:
-        return source, None
-    passes = [MirDonatePass(tuple(found), tuple(found.values()), bool(strict), names)]
-    return with_signature(above_lir(source, "donate"), passes)
+        return source
+    change = MirDonatePass(tuple(found), tuple(found.values()), bool(strict), names)
+    return with_signature(above_lir(source, "donate"), change)
 
 
 def donations(donate: Mapping[Any, SupportsIndex] | None, keys: Any = str) -> dict[Any, int]:

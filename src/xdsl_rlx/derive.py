@@ -82,10 +82,12 @@ class Derivation:
     origin: ModuleOp
     passes: tuple[ModulePass, ...]
     outcome: Outcome
+    signature_only: bool = False
+    """Whether the passes change nothing but the signature."""
 
     def run(self) -> ModuleOp:
         """The result, verified."""
-        return apply_passes(self.origin, self.passes)
+        return apply_passes(self.origin, self.passes, self.signature_only)
 
 
 @paused_collector()

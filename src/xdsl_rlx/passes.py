@@ -144,30 +144,29 @@ def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModu
             raise GraphError(str(error)) from error
     if not_one := [one for one in passes if not isinstance(one, ModulePass)]:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError(f"expected passes, or the text of a pipeline, got {shown(not_one[0])}")
-    result, _ = _passed(source, passes)
+    key = outcome_key(source.fingerprint, passes)
+    if key is not None and (outcome := known_outcome(key)) is not None:
+        return GraphModule(_derivation(source, passes, outcome), outcome.stage)
+    module = apply_passes(source.module, passes)
+    result = GraphModule(module, stage_of(module))
+    if key is not None:
+        interface = None if result.stage == "lir" else result.interface
+        note_outcome(key, Outcome(result.stage, result.fingerprint, interface))
     return result
 
 
-def with_signature(source: GraphModule, passes: Sequence[ModulePass]) -> tuple[GraphModule, str]:
-    """As `run_passes`, of passes that change nothing but the signature of the graph; also return the fingerprint."""
-    result, fingerprint = _passed(source, passes, signature_only=True)
-    return result, result.fingerprint if fingerprint is None else fingerprint
+def with_signature(source: GraphModule, change: ModulePass) -> GraphModule:
+    """
+    The graph after a pass that changes nothing but the signature; it runs when the module is read.
 
-
-def _passed(
-    source: GraphModule, passes: Sequence[ModulePass], signature_only: bool = False
-) -> tuple[GraphModule, str | None]:
-    """The graph after passes, and its fingerprint if that was computed."""
-    key = outcome_key(source.fingerprint, passes)
-    if key is not None and (outcome := known_outcome(key)) is not None:
-        return GraphModule(_derivation(source, passes, outcome), outcome.stage), outcome.fingerprint
-    module = apply_passes(source.module, passes, signature_only)
-    result = GraphModule(module, stage_of(module))
-    if key is None:
-        return result, None
-    found = Outcome(result.stage, result.fingerprint, None if result.stage == "lir" else result.interface)
-    note_outcome(key, found)
-    return result, found.fingerprint
+    The fingerprint is made of those of the graph and the pass: it tells graphs apart as that of the result would.
+    """
+    key = outcome_key(source.fingerprint, (change,))
+    assert key is not None, f"{change.name}: a pass from elsewhere"
+    outcome = Outcome(source.stage, key, None)
+    if source.pending is not None:
+        return GraphModule(_derivation(source, (change,), outcome), source.stage)
+    return GraphModule(Derivation(source.module, (change,), outcome, signature_only=True), source.stage)
 
 
 def _derivation(source: GraphModule, passes: Sequence[ModulePass], outcome: Outcome) -> Derivation:

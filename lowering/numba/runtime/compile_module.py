@@ -80,7 +80,7 @@ def compile_module(
     The program and its machine code come from the cache on disk when the same module was compiled before, whatever its
     names of values; then no pass runs.
     """
-    return compile_source(fingerprint(module), lambda: module, threads, effort, backend, checked=checked)
+    return compile_source(fingerprint(module), module.clone, threads, effort, backend, checked=checked)
 
 
 def compile_source(
@@ -92,14 +92,14 @@ def compile_source(
     weights: Weights | None = None,
     checked: bool = False,
 ) -> CompiledGraph:
-    """As `compile_module`, for the module of which `source` is the fingerprint; it is made only where it is needed."""
+    """As `compile_module`, for a module with the fingerprint `source`; each call of `module` gives a new one."""
     count, checked = thread_count(threads), checked or checks_bounds()
 
     @paused_collector()
     @brisk_turns()
     def build() -> tuple[Program, bytes]:
         begin_driver()
-        lowered = module().clone()
+        lowered = module()
         with Progress("compiling") as progress, Compilation(effort, partial(_say_parts, progress)) as compilation:
             for text in backend.texts(lowered, _counted(lowered, _kernels_of(lowered, count, checked), progress)):
                 compilation.add(text)
