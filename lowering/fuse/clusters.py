@@ -18,6 +18,7 @@ from xdsl.traits import IsTerminator
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.lowering.fuse.bit_sets import BitSet
+from xdsl_rlx.lowering.fuse.equal_parts import Copy, Part, insert_copy, repeat_copies
 from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import Demand, Reduces, agree, demand_of, rows_of
@@ -63,6 +64,8 @@ class Cluster:
     """The elements of the smallest result that costs more than `max_repeated_additions` each; None if none does."""
     cost: int = 0
     """What its elementwise ops cost for each iteration, in additions."""
+    like: Cluster | None = None
+    """The cluster of an equal part that is grouped as this one is, of which only `ops` and `space` are known."""
 
     @staticmethod
     def of(op: Operation, number: int, before: BitSet, costs: FusionCosts) -> Cluster:
@@ -202,17 +205,30 @@ def _cover_rows(
 class Clusters:
     """The clusters of a block, and the merging of them."""
 
-    def __init__(self, block: Block, waits: Mapping[Operation, Sequence[Operation]], costs: FusionCosts):
-        """`waits`: the ops that have to run before an op, though it reads nothing of them."""
+    def __init__(
+        self,
+        block: Block,
+        waits: Mapping[Operation, Sequence[Operation]],
+        costs: FusionCosts,
+        equal: Sequence[Sequence[Part]] = (),
+    ):
+        """
+        `waits`: the ops that have to run before an op, though it reads nothing of them.
+
+        `equal`: equal parts of the block, of which only the first is in clusters until these are repeated.
+        """
         self.block = block
         self.costs = costs
         self.waits = waits
-        self.ops = list(block.ops)
-        self.order = {op: index for index, op in enumerate(self.ops)}
+        self.equal = equal
+        left_out = {op for _, *others in equal for part in others for op in part}
+        self.order = {op: index for index, op in enumerate(block.ops)}
+        self.ops = [op for op in self.order if op not in left_out]
         self.of: dict[Operation, Cluster] = {}
+        self._copies: list[Copy] = []
         self._repeated = RepeatedWork(self.ops, costs)
         self._refused: dict[tuple[Cluster, Cluster], tuple[int, int]] = {}
-        for op, index in self.order.items():
+        for op in self.ops:
             if op.has_trait(IsTerminator):
                 continue
             before = EMPTY
@@ -220,7 +236,7 @@ class Clusters:
                 if isinstance(owner, Operation):
                     producer = self.of[owner]
                     before |= producer.before | producer.name
-            self.of[op] = Cluster.of(op, index, before, costs)
+            self.of[op] = Cluster.of(op, self.order[op], before, costs)
         self._by_number = {self.order[op]: cluster for op, cluster in self.of.items()}
         """The cluster that has a number as its name, or had it before it was merged into another."""
         for op, cluster in reversed(self.of.items()):
@@ -247,7 +263,8 @@ class Clusters:
                 owners = (*(operand.owner for operand in op.operands), *self.waits.get(op, ()))
                 found = (self.of[owner] for owner in owners if isinstance(owner, Operation))
                 needs[cluster].update((other, None) for other in found if other is not cluster)
-        return min((when_ready(placed, needs), when_needed(placed, needs)), key=self._most_waiting)
+        ready, needed = when_ready(placed, needs), when_needed(placed, needs)
+        return ready if ready == needed else min(ready, needed, key=self._most_waiting)
 
     def _most_waiting(self, order: Sequence[Cluster]) -> int:
         """How many bytes wait at most for clusters that read them, in an order."""
@@ -348,7 +365,7 @@ class Clusters:
         for op in reversed(self.ops):
             own = self.of.get(op)
             # what an op costs is dear to find out, and few results are outputs
-            if own is None or own.space is None or own.outputs.keys().isdisjoint(op.results) or not self._is_cheap(op):
+            if own is None or own.outputs.keys().isdisjoint(op.results) or not self._may_be_repeated(op):
                 continue
             (result,) = op.results
             outside: dict[Cluster | None, list[Use]] = {}
@@ -356,8 +373,6 @@ class Clusters:
                 other = self.of.get(use.operation)
                 if other is not own:
                     outside.setdefault(other, []).append(use)
-            if not all(self._is_stored(operand, own) for operand in op.operands):
-                continue
             targets = {other: uses for other, uses in outside.items() if other is not None}
             if any(self._is_dear(result, cluster) for cluster in targets):
                 continue
@@ -379,13 +394,11 @@ class Clusters:
         return value in cluster.outputs
 
     def _compute_again(self, op: Operation, target: Cluster, uses: Sequence[Use]) -> None:
-        copy = op.clone()
-        copy.results[0].name_hint = op.results[0].name_hint
-        self.block.insert_op_after(copy, op)
+        users = [(use.operation, use.index) for use in uses]
+        copy = insert_copy(op, users)
+        self._copies.append(Copy(op, copy, users))
         self.order[copy] = self.order[op]
         self.of[copy] = target
-        for use in uses:
-            use.operation.operands[use.index] = copy.results[0]
         target.used[copy.results[0]] = target.used.pop(op.results[0])
         space = Space.of(copy)
         assert target.space is not None and space is not None
@@ -398,6 +411,44 @@ class Clusters:
         target.again += 1
         for operand in copy.operands:
             self._note_use(operand, target)
+
+    def keep_to_parts(self) -> bool:
+        """
+        Whether what was merged is what would be if all equal parts were in clusters.
+
+        It is if the clusters of a part are of its ops alone, each with a loop that other parts have no values in
+        common over, and will compute nothing again that all parts read.
+        """
+        for first, *_ in self.equal:
+            part = set(first)
+            for cluster in {self.of[op]: None for op in first}:
+                if not cluster.ops <= part or (cluster.space is not None and not cluster.space.extents):
+                    return False
+            owners = {operand.owner for op in first for operand in op.operands} - part
+            if any(isinstance(owner, Operation) and self._may_be_repeated(owner) for owner in owners):
+                return False
+        return True
+
+    def _may_be_repeated(self, op: Operation) -> bool:
+        """Whether clusters that use the result of an op may compute it again for themselves."""
+        own = self.of[op]
+        if own.space is None or not self._is_cheap(op):
+            return False
+        return all(self._is_stored(operand, own) for operand in op.operands)
+
+    def repeat(self) -> None:
+        """Put the other ones of equal parts into clusters like those of the first."""
+        for first, *others in self.equal:
+            for op, copy in repeat_copies(first, others, self._copies):
+                self.order[copy] = self.order[op]
+            places: dict[Cluster, list[int]] = {}
+            for place, op in enumerate(first):
+                places.setdefault(self.of[op], []).append(place)
+            for part in others:
+                for cluster, own in places.items():
+                    ops = {part[place] for place in own}
+                    repeated = Cluster(ops, self.costs, cluster.space, [], {}, {}, set(), {}, like=cluster)
+                    self.of.update(dict.fromkeys(ops, repeated))
 
     def _note_use(self, value: SSAValue, cluster: Cluster) -> None:
         """Count a new use of a value by a cluster."""

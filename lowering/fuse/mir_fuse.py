@@ -17,9 +17,10 @@ from xdsl_rlx.dialects.constants import AnyDense, splat_value
 from xdsl_rlx.dialects.dense_text import elements_of
 from xdsl_rlx.dialects.effects import with_effects
 from xdsl_rlx.dialects.mir.bodies import BodyOp
-from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
+from xdsl_rlx.dialects.mir.control import FusionLoopsAttr, FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.lowering.fuse.clusters import Clusters
+from xdsl_rlx.lowering.fuse.clusters import Cluster, Clusters
+from xdsl_rlx.lowering.fuse.equal_parts import equal_parts
 from xdsl_rlx.lowering.fuse.iteration_space import Space
 from xdsl_rlx.lowering.fuse.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fuse.nesting import GroupLoops, decided_loops
@@ -74,9 +75,13 @@ def fuse_block(block: Block, costs: FusionCosts) -> None:
         waits.update(put_readers_first(func, updates_of(func)).waits)
     for before, op in pairwise(with_effects(block.ops)):
         waits[op] = [*waits.get(op, ()), before]
-    clusters = Clusters(block, waits, costs)
+    clusters = Clusters(block, waits, costs, equal_parts(block, waits))
     clusters.grow()
+    if not clusters.keep_to_parts():
+        clusters = Clusters(block, waits, costs)
+        clusters.grow()
     clusters.recompute_cheap_values()
+    clusters.repeat()
     outline(clusters)
 
 
@@ -170,14 +175,24 @@ def outline(clusters: Clusters) -> None:
             op.detach()
             block.insert_op_before(op, terminator)
     # the last one first: the space of a cluster knows the values that it reads, not the fusions that will give them
+    decided: dict[Cluster | None, FusionLoopsAttr] = {}
     for cluster in reversed(ordered):
-        ops = sorted(cluster.ops, key=clusters.order.__getitem__)
-        # what is nothing but another view of its operand is not copied
-        if cluster.space is None or all(VIEW.get(type(op)) is not None for op in ops):
-            continue
-        loops = GroupLoops.over(cluster.space, _used(ops), clusters.costs)
-        assert loops is not None, f"{', '.join(op.name for op in ops)}: no loops that all have; see NORMALIZE and LOOPS"
-        _outline(block, ops, loops)
+        if cluster.like is None and (ops := _ops_of_kernel(cluster, clusters)):
+            assert cluster.space is not None
+            loops = GroupLoops.over(cluster.space, _used(ops), clusters.costs)
+            names = ", ".join(op.name for op in ops)
+            assert loops is not None, f"{names}: no loops that all have; see NORMALIZE and LOOPS"
+            decided[cluster] = _outline(block, ops, loops)
+    for cluster in reversed(ordered):
+        if cluster.like in decided:
+            _outline(block, _ops_of_kernel(cluster, clusters), decided[cluster.like])
+
+
+def _ops_of_kernel(cluster: Cluster, clusters: Clusters) -> list[Operation]:
+    """The ops of a cluster in their order; none if it needs no kernel, as another view of an operand is not copied."""
+    if cluster.space is None or all(VIEW.get(type(op)) is not None for op in cluster.ops):
+        return []
+    return sorted(cluster.ops, key=clusters.order.__getitem__)
 
 
 def _used(ops: Sequence[Operation]) -> list[Operation]:
@@ -189,7 +204,8 @@ def _used(ops: Sequence[Operation]) -> list[Operation]:
     return [op for op in ops if op not in gone]
 
 
-def _outline(block: Block, ops: Sequence[Operation], loops: GroupLoops) -> None:
+def _outline(block: Block, ops: Sequence[Operation], loops: GroupLoops | FusionLoopsAttr) -> FusionLoopsAttr:
+    """Put ops into a fusion with these loops, or those of a fusion of equal ops; gives its loops."""
     inside = set(ops)
     constants = dict.fromkeys(
         operand.owner
@@ -205,7 +221,7 @@ def _outline(block: Block, ops: Sequence[Operation], loops: GroupLoops) -> None:
     inside |= set(own)
     inputs = list(dict.fromkeys(operand for op in ops for operand in op.operands if operand.owner not in inside))
     outputs = [r for op in ops for r in op.results if any(use.operation not in inside for use in r.uses)]
-    decided = decided_loops(loops, inputs, outputs)
+    decided = decided_loops(loops, inputs, outputs) if isinstance(loops, GroupLoops) else loops
     body = Block(arg_types=[value.type for value in inputs])
     last = ops[-1]
     following = last.next_op
@@ -231,3 +247,4 @@ def _outline(block: Block, ops: Sequence[Operation], loops: GroupLoops) -> None:
     fusion.body.add_block(body)
     assert following is not None
     block.insert_op_before(fusion, following)
+    return decided

@@ -1087,6 +1087,20 @@ FUSION = (
         "softmax or reduce or layer_norm or program",
     ),
     _fault(
+        "a part that others read is grouped like another one, behind these",
+        "lowering/fuse/equal_parts.py",
+        "                parts.pop(sets.root(operand.op), None)\n",
+        "                pass\n",
+        "tests/lowering/test_equal_parts.py",
+    ),
+    _fault(
+        "copies of ops are repeated in no other part",
+        "lowering/fuse/clusters.py",
+        "repeat_copies(first, others, self._copies)",
+        "repeat_copies(first, others, ())",
+        "tests/lowering/test_equal_parts.py",
+    ),
+    _fault(
         "a value computed again from operands that are nowhere in memory",
         "lowering/fuse/clusters.py",
         "        return value in cluster.outputs\n",
