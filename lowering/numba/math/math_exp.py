@@ -106,31 +106,6 @@ _SINH = {
         7.758749491235195e-13,
     ),
 }
-_TANH = {
-    # (tanh(x) - x) / x^3 in x^2 for |x| <= 0.625: 2^-29.3 and 2^-57.9
-    F32: (
-        -0.3333333432674408,
-        0.13333305716514587,
-        -0.053959548473358154,
-        0.021770993247628212,
-        -0.008350004442036152,
-        0.0022989388089627028,
-    ),
-    F64: (
-        -0.3333333333333333,
-        0.13333333333333058,
-        -0.0539682539679143,
-        0.02186948851969811,
-        -0.00886323511734562,
-        0.003592121919418432,
-        -0.0014557766635382027,
-        0.0005896666359880868,
-        -0.0002376089954860762,
-        9.260612213706611e-05,
-        -3.123875332299013e-05,
-        6.502675123985709e-06,
-    ),
-}
 # erf(x) / x - 1 in x^2 for |x| <= 1.15 in f32, 0.93 in f64: 2^-26.9 and 2^-59.4
 _ERF_F32 = (
     0.12837915122509003,
@@ -293,14 +268,21 @@ def cosh(b: ScalarBuilder, x: Scalar) -> Scalar:
 
 
 def tanh(b: ScalarBuilder, x: Scalar) -> Scalar:
-    """x + x^3 P(x^2) below 0.625, 1 - 2 / (e^2x + 1) above, 1 where that is the nearest number."""
+    """
+    t = m / (m + 2) with m = e^2|x| - 1 = 2^n (1 + r + tail) - 1, which is r + tail where n is 0.
+
+    One step of Newton makes up for what the quotient and m + 2 are rounded by.
+    """
     f = format_of(x)
-    size = b.abs(x)
-    square = x * x
-    small = b.fma(x * square, polynomial(b, square, _TANH[f]), x)
-    e = _exp_moderate(b, at_most(b, size, _TANH_ONE[f]) * 2.0)
-    large = 1.0 - 2.0 / (e + 1.0)
-    return b.copysign(b.select(size < 0.625, small, large), x)
+    n, r = _reduce(b, at_most(b, b.abs(x), _TANH_ONE[f]) * 2.0)
+    tail = (r * r) * polynomial(b, r, EXP[f])
+    scale = b.bitcast((n.bits(b) << f.digits) + f.one_bits, f.type)
+    m = b.fma(scale, tail, b.fma(scale, r, scale - 1.0))
+    below = m + 2.0
+    lost, inverse = m - (below - 2.0), 1.0 / below
+    t = m * inverse
+    rest = b.fma(-t, lost, b.fma(-t, below, m))
+    return b.copysign(b.fma(rest, inverse, t), x)
 
 
 def erf(b: ScalarBuilder, x: Scalar) -> Scalar:
