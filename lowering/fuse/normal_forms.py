@@ -267,10 +267,10 @@ def _of_many_vectors(op: MatmulOp, b: MirBuilder) -> Value | None:
 
 def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
     """
-    A matrix by a vector as sums along the rows of the matrix: it is read once, as fast as memory gives it, and the sums
-    fuse with what is around them. BLAS takes several times as long for a product that has one row or column.
+    A matrix by a vector as sums along the rows or columns of the matrix, which is read once, in the order of memory.
 
-    Where the sums are along columns in memory, tiles of one row read whole lines: a column becomes a row for them.
+    The sums fuse with what is around them. BLAS takes several times as long for a product that has one row or column,
+    and tiles of one row up to half as long again, as they read a piece of each row before the next ones.
     """
     lhs, rhs, wanted = b.value(op.lhs), b.value(op.rhs), shape_of(op.result)
     matrix = lhs if wanted[-1] == 1 else rhs
@@ -278,16 +278,13 @@ def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
         return None
     if wanted[-1] == 1 and wanted[-2] > 1:
         if is_transposed(op.lhs):
-            return [b.reshape(turned(b, rhs) @ turned(b, lhs), wanted)]
+            return [b.reshape(b.reduce_sum(turned(b, lhs) * rhs, -2), wanted)]
         return [b.reshape(b.reduce_sum(lhs * turned(b, rhs), -1), wanted)]
     if wanted[-2] != 1 or wanted[-1] <= 1:
         return None
     if is_transposed(op.rhs):
         return [b.reshape(b.reduce_sum(turned(b, rhs) * lhs, -1), wanted)]
-    if element_of(op.result) == f64:
-        # no tiles of one row are made in f64
-        return [b.reshape(b.reduce_sum(turned(b, lhs) * rhs, -2), wanted)]
-    return None
+    return [b.reshape(b.reduce_sum(turned(b, lhs) * rhs, -2), wanted)]
 
 
 def _is_pointwise(at: Windows, kernel: Sequence[int]) -> bool:

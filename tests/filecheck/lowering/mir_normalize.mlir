@@ -53,7 +53,7 @@ func.func @interleaved(%x: tensor<64x1xf32>, %y: tensor<64x1xf32>, %s: tensor<2x
 
 // -----
 
-// A matrix by a vector: sums along rows, or the vector as a row for a matrix that is transposed.
+// A matrix by a vector: sums along rows, or along columns of a matrix that is transposed.
 // CHECK-LABEL: func.func @vector(%a: tensor<4x3xf32>, %x: tensor<3x1xf32>, %y: tensor<1x3xf32>, %z: tensor<4x1xf32>) -> (tensor<4x1xf32>, tensor<1x4xf32>, tensor<3x1xf32>) {
 // CHECK-NEXT: %0 = mir.reshape %x : tensor<3x1xf32> to tensor<1x3xf32>
 // CHECK-NEXT: %1 = mir.mul %a, %0 : (tensor<4x3xf32>, tensor<1x3xf32>) -> tensor<4x3xf32>
@@ -62,9 +62,9 @@ func.func @interleaved(%x: tensor<64x1xf32>, %y: tensor<64x1xf32>, %s: tensor<2x
 // CHECK-NEXT: %4 = mir.mul %a, %y : (tensor<4x3xf32>, tensor<1x3xf32>) -> tensor<4x3xf32>
 // CHECK-NEXT: %5 = mir.reduce_sum %4 axes [1] : (tensor<4x3xf32>) -> tensor<4xf32>
 // CHECK-NEXT: %6 = mir.reshape %5 : tensor<4xf32> to tensor<1x4xf32>
-// CHECK-NEXT: %7 = mir.reshape %z : tensor<4x1xf32> to tensor<1x4xf32>
-// CHECK-NEXT: %8 = mir.matmul %7, %a : (tensor<1x4xf32>, tensor<4x3xf32>) -> tensor<1x3xf32>
-// CHECK-NEXT: %9 = mir.reshape %8 : tensor<1x3xf32> to tensor<3x1xf32>
+// CHECK-NEXT: %7 = mir.mul %a, %z : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: %8 = mir.reduce_sum %7 axes [0] : (tensor<4x3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %9 = mir.reshape %8 : tensor<3xf32> to tensor<3x1xf32>
 // CHECK-NEXT: func.return %3, %6, %9 : tensor<4x1xf32>, tensor<1x4xf32>, tensor<3x1xf32>
 // CHECK-NEXT: }
 func.func @vector(%a: tensor<4x3xf32>, %x: tensor<3x1xf32>, %y: tensor<1x3xf32>, %z: tensor<4x1xf32>) -> (tensor<4x1xf32>, tensor<1x4xf32>, tensor<3x1xf32>) {
