@@ -18,7 +18,16 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import AlongAxis, HasKernel, MirOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Integer, Tensor, flag, integer, tensor
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Flag,
+    Integer,
+    OptionalInteger,
+    Tensor,
+    flag,
+    integer,
+    tensor,
+)
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     FLOATS,
@@ -270,24 +279,39 @@ class SortOp(MirOp, name="mir.sort"):
     """
     Each row `operand[.., :]` in ascending order, or descending: its values at `mir.topk` of its length.
 
+    With `first` and `count`, of each row in order the elements from `first` on, so many of them: `[.., count]`. They
+    are selected in a time proportional to the length of the row, as a rule.
+
     NaN is larger than every number. -0.0 and 0.0 are equal; of equal numbers, which one is where is not specified.
     Floats and integers.
     """
 
-    T: ClassVar = VarConstraint("T", base(TensorType))
-
-    operand: Tensor = tensor(T, alias="x")
+    operand: Tensor = tensor(alias="x")
     descending: Flag = flag(default=False)
-    result = result_def(T)
+    first: OptionalInteger = integer(default=None)
+    count: OptionalInteger = integer(default=None)
+    result = result_def(AnyTensorConstr)
 
     traits = traits_def(HasKernel())
-    assembly_format = "$operand (`descending` $descending^)? attr-dict `:` type($result)"
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """The elements of a row in order that the result has: the first one, and how many."""
+        if self.first is None or self.count is None:
+            return 0, shape_of(self.operand)[-1]
+        return self.first.value.data, self.count.value.data
 
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.operand), (*FLOATS, *INTS))
-        if not shape_of(self.operand):
+        *outer, extent = shape_of(self.operand) or (None,)
+        if extent is None:
             raise VerifyException("expected rows to sort, got a tensor of rank 0")
-        return (self.operand.type,)
+        if (self.first is None) != (self.count is None):
+            raise VerifyException("expected both first and count, or neither")
+        first, count = self.part
+        if not 0 <= first <= first + count <= extent:
+            raise VerifyException(f"expected elements of rows of {extent}, got {count} from {first} on")
+        return (TensorType(element_of(self.operand), (*outer, count)),)
 
 
 class BisectOp(MirOp, name="mir.bisect"):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, nan, prod
 from typing import Any
 
@@ -225,15 +226,20 @@ def in_a_row(x: Value, axis: Axis) -> tuple[Value, tuple[int, ...]]:
     return moved.reshape(*moved.shape[: x.rank - len(axes)], count), kept
 
 
-def _ordered(x: Value, axis: Axis) -> tuple[Value, tuple[int, ...]]:
-    """Sorted elements along the last axis, all NaN where one is, and the shape that keeps the axes."""
+def _ordered(x: Value, axis: Axis) -> tuple[Value, Callable[[Value], Value], tuple[int, ...]]:
+    """
+    Sorted elements along the last axis, and the shape that keeps the axes.
+
+    Between them, what makes NaN of an element of each row in which one is NaN.
+    """
     line, kept = in_a_row(x, axis)
     if not line.shape[-1]:
         raise GraphError(f"expected at least one element, got an array of shape {dims(x.shape)}")
     ordered = line.b.sort(line, -1)
     if element_of(line.ssa) not in FLOATS:
-        return ordered, kept
-    return where(ufunc("isnan", ordered[..., -1:]), nan, ordered), kept
+        return ordered, lambda one: one, kept
+    has_nan = ufunc("isnan", line.b.reduce_max(line.b.stop_gradient(line), -1))
+    return ordered, lambda one: where(has_nan, nan, one), kept
 
 
 @row("quantile")
@@ -256,15 +262,16 @@ def _quantile(
         raise GraphTypeError("np.quantile of booleans is an error, as in NumPy; convert them with astype(float)")
     # of whole parts, which are the ends, NumPy takes elements as they are
     x = as_value(a) if whole else as_floats(as_value(a))
-    ordered, kept = _ordered(x.astype("f64") if np.ndim(q) and not whole else x, axis)
+    ordered, checked, kept = _ordered(x.astype("f64") if np.ndim(q) and not whole else x, axis)
     last = ordered.shape[-1] - 1
     parts: list[Value] = []
     for part in np.asarray(q, dtype=np.float64).reshape(-1).tolist():
         if not 0 <= part <= 1:
             raise GraphError(f"np.quantile: expected q from 0 to 1, got {part}")
         low = int(part * last)
-        below, above, further = ordered[..., low], ordered[..., min(low + 1, last)], part * last - low
-        between = below + (above - below) * further if further else below
+        around, further = ordered[..., low : low + 2], part * last - low
+        between = around[..., 0] + (around[..., 1] - around[..., 0]) * further if further else around[..., 0]
+        between = checked(between)
         parts.append(between.reshape(kept) if keepdims else between)
     return x.b.stack(parts, 0).reshape(*np.shape(q), *parts[0].shape) if np.ndim(q) else parts[0]
 
@@ -285,9 +292,9 @@ def _median(
     x = as_floats(as_value(a))
     if not prod(x.shape):
         return mean(x, axis, keepdims=keepdims)
-    ordered, kept = _ordered(x, axis)
+    ordered, checked, kept = _ordered(x, axis)
     count = ordered.shape[-1]
-    middle = mean(ordered[..., (count - 1) // 2 : count // 2 + 1], -1)
+    middle = checked(mean(ordered[..., (count - 1) // 2 : count // 2 + 1], -1))
     return middle.reshape(kept) if keepdims else middle
 
 

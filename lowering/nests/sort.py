@@ -215,12 +215,16 @@ class RadixPasses:
             place = self._digit(key, number)
             tally[number, place] = tally[number, place] + 1
 
-    def sort(self, row: Array, tally: Array) -> Number:
-        """Sort the keys `row[0, 0]`, and with them what is in the other parts; gives the side `row[:, side]` of all."""
-        parts, _, extent = row.shape
+    def sort(self, row: Array, tally: Array, extent: Number | int) -> Number:
+        """
+        Sort `extent` keys of `row[0, 0]`, and with them what is in the other parts.
+
+        Gives the side `row[:, side]` where all are in the end.
+        """
+        parts = row.shape[0]
         side = cast(0, INDEX)
         for number in rolled(range(self.digits)):
-            if tally[number, self._digit(row[0, side, 0], number)] < extent:
+            if tally[number, self._digit(row[0, side, 0], number)] < cast(extent, i64):
                 before = cast(0, i64)
                 for bucket in rolled(range(BUCKETS)):
                     size = tally[number, bucket]
@@ -264,7 +268,7 @@ def _sort_by_radix(given: Rows, each: int) -> None:
             if not narrow:
                 row[1, 0, at] = cast(at, i64)
             passes.count(tally, key)
-        side = passes.sort(row, tally)
+        side = passes.sort(row, tally, extent)
         for at in rolled(range(k)):
             positions[it.index, at] = row[0, side, at] & LOW_WORD if narrow else row[1, side, at]
 

@@ -28,6 +28,7 @@ from xdsl_rlx.lowering.callees.sorting import (
 )
 from xdsl_rlx.lowering.nest import Array, Iteration, rolled
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.nests.selection import by_selection
 from xdsl_rlx.lowering.nests.sort import BUCKETS, DIGIT, RadixPasses
 from xdsl_rlx.lowering.nests.work import NEST, Work
 from xdsl_rlx.lowering.number_order import Keys
@@ -42,12 +43,14 @@ MOVED = 1.5
 
 @NEST.rule(SortOp)
 def sort_nest(op: SortOp, work: Work) -> None:
-    """By a network where that is cheaper than passes by digits; see `topk_nest`."""
+    """By a network where that is cheaper than passes by digits; see `topk_nest`. A part of a row is selected."""
     *outer, extent = shape_of(op.operand)
-    rows, keys = prod(outer), Keys(element_of(op.operand), op.descending is not None)
-    shape = (rows, extent)
-    operand, result = work.read(op.operand, shape), work.write(op.result, shape)
-    if not rows * extent:
+    rows, keys, (first, count) = prod(outer), Keys(element_of(op.operand), op.descending is not None), op.part
+    operand, result = work.read(op.operand, (rows, extent)), work.write(op.result, (rows, count))
+    if not rows * count:
+        return
+    if count < extent:
+        by_selection(work, operand, result, keys, first)
         return
     blocks, network = -(-rows // keys.lanes), int(COMPARED * _comparisons(extent)) + 2 * extent
     digits = 8 * element_bytes(keys.element if is_integer(keys.element) else keys.type) // DIGIT
@@ -137,6 +140,6 @@ def _by_digits(work: Work, operand: Argument, result: Argument, keys: Keys, digi
         for at in rolled(range(extent)):
             row[0, 0, at] = keys.key(x[it.index, at]) - least
             passes.count(tally, row[0, 0, at])
-        side = passes.sort(row, tally)
+        side = passes.sort(row, tally, extent)
         for at in rolled(range(extent)):
             y[it.index, at] = keys.number(row[0, side, at] + least)

@@ -1087,6 +1087,13 @@ FUSION = (
         "softmax or reduce or layer_norm or program",
     ),
     _fault(
+        "a selection trusts its sample",
+        "lowering/nests/selection.py",
+        "if below > first or below + kept < first + count:",
+        "if below > first:",
+        "tests/lowering/test_selection.py",
+    ),
+    _fault(
         "a part that others read is grouped like another one, behind these",
         "lowering/fuse/equal_parts.py",
         "                parts.pop(sets.root(operand.op), None)\n",

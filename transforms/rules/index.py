@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 
 from xdsl_rlx.dialects.mir.index import (
     BisectOp,
@@ -18,6 +19,7 @@ from xdsl_rlx.dialects.mir.index import (
     TopkOp,
 )
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.shape import NarrowOp
 from xdsl_rlx.dialects.mir.sorting import running_scan
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason
@@ -147,11 +149,22 @@ leading(SortOp)
 
 @decompose(SortOp)
 def sort_decompose(op: SortOp, b: MirBuilder) -> Sequence[Value]:
-    x = b.value(op.operand)
+    x, (first, count) = b.value(op.operand), op.part
     last = x.rank - 1
-    if not x.shape[last]:
-        return [x]
-    return [b.gather(x, b.topk(x, x.shape[last], smallest=op.descending is None), last, last)]
+    if not count:
+        return [b.narrow(x, last, 0, 0)]
+    ordered = b.gather(x, b.topk(x, x.shape[last], smallest=op.descending is None), last, last)
+    return [b.narrow(ordered, last, first, count) if count < x.shape[last] else ordered]
+
+
+MOST_PARTS = 3
+"""Parts of sorted rows up to which each is selected for itself."""
+
+MIN_SELECTED_FROM = 1024
+"""Elements of a row from which a part of it is selected: a shorter one is sorted in less."""
+
+ROWS_SIDE_BY_SIDE = 16
+"""Rows that a network sorts at once, of 32 bits on AVX-512."""
 
 
 @RAISE.rule(SortOp, GatherOp, among=(TopkOp,))
@@ -171,6 +184,23 @@ def sort_raise(op: GatherOp) -> Raised | Missed | None:
         return Missed(Reason.MULTI_CONSUMER, "the positions are read too")
     descending = topk.smallest is None
     return Raised((table,), lambda b: b.op(SortOp, table, descending))
+
+
+@RAISE.rule(SortOp, NarrowOp, among=(TopkOp, SortOp))
+def sort_part_raise(op: NarrowOp) -> Raised | None:
+    """Some elements of each row in order, of a few that are read: a median, an extreme and a quantile."""
+    sort, (axis, start, length) = op.operand.owner, op.bounds
+    if not isinstance(sort, SortOp) or sort.first is not None or axis != len(shape_of(op.operand)) - 1:
+        return None
+    users = [use.operation for use in sort.result.uses]
+    if len(users) > MOST_PARTS or not all(isinstance(user, NarrowOp) for user in users):
+        return None
+    *outer, extent = shape_of(op.operand)
+    # a sorting network takes steps (steps + 1) / 4 comparisons an element, over so many rows side by side
+    steps, rows = (extent - 1).bit_length(), min(prod(outer), ROWS_SIDE_BY_SIDE)
+    is_faster = extent >= max(MIN_SELECTED_FROM, 8 * length) and steps * (steps + 1) > 8 * rows
+    x, descending = sort.operand, sort.descending is not None
+    return Raised((op.operand,), lambda b: b.op(SortOp, x, descending, start, length), is_faster)
 
 
 zero(BisectOp, "it counts")

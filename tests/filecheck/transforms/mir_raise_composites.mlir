@@ -679,8 +679,8 @@ func.func @square_of_the_mean_less_moment(%x: tensor<4x6xf32> {mir.name = "x", m
 
 // Numbers at their positions in order are a sort, along the last axis.
 // CHECK-LABEL: func.func @sorted(
-// CHECK-NEXT: %y = mir.sort %x : tensor<4x6xf32>
-// CHECK-NEXT: %z = mir.sort %x descending : tensor<4x6xf32>
+// CHECK-NEXT: %y = mir.sort %x : (tensor<4x6xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: %z = mir.sort %x descending : (tensor<4x6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT: func.return %y, %z
 func.func @sorted(%x: tensor<4x6xf32> {mir.name = "x", mir.kind = "input"}) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
   %p = mir.topk %x k 6 smallest : (tensor<4x6xf32>) -> tensor<4x6xi64>
@@ -688,6 +688,38 @@ func.func @sorted(%x: tensor<4x6xf32> {mir.name = "x", mir.kind = "input"}) -> (
   %q = mir.topk %x k 6 : (tensor<4x6xf32>) -> tensor<4x6xi64>
   %z = mir.gather %x, %q axis 1 batch_dims 1 : (tensor<4x6xf32>, tensor<4x6xi64>) -> tensor<4x6xf32>
   func.return %y, %z : tensor<4x6xf32>, tensor<4x6xf32>
+}
+
+// -----
+
+// A part of the numbers in order, of a few that are read, is one of a sort.
+// CHECK-LABEL: func.func @part_of_sorted(
+// CHECK-NEXT: %m = mir.sort %x first 999 count 2 : (tensor<2000xf32>) -> tensor<2xf32>
+// CHECK-NEXT: %e = mir.sort %x first 1999 count 1 : (tensor<2000xf32>) -> tensor<1xf32>
+// CHECK-NEXT: func.return %m, %e
+func.func @part_of_sorted(%x: tensor<2000xf32> {mir.name = "x", mir.kind = "input"}) -> (tensor<2xf32>, tensor<1xf32>) {
+  %p = mir.topk %x k 2000 smallest : (tensor<2000xf32>) -> tensor<2000xi64>
+  %y = mir.gather %x, %p axis 0 batch_dims 0 : (tensor<2000xf32>, tensor<2000xi64>) -> tensor<2000xf32>
+  %m = mir.narrow %y axis 0 start 999 len 2 : (tensor<2000xf32>) -> tensor<2xf32>
+  %e = mir.narrow %y axis -1 start 1999 len 1 : (tensor<2000xf32>) -> tensor<1xf32>
+  func.return %m, %e : tensor<2xf32>, tensor<1xf32>
+}
+
+// -----
+
+// Not where all of them are read too, or some of each column.
+// CHECK-LABEL: func.func @all_of_sorted(
+// CHECK-NEXT: %y = mir.sort %x : (tensor<2000xf32>) -> tensor<2000xf32>
+// CHECK-NEXT: %m = mir.narrow %y axis 0 start 999 len 2 : (tensor<2000xf32>) -> tensor<2xf32>
+// CHECK-NEXT: %v = mir.sort %w : (tensor<2x2000xf32>) -> tensor<2x2000xf32>
+// CHECK-NEXT: %n = mir.narrow %v axis 0 start 1 len 1 : (tensor<2x2000xf32>) -> tensor<1x2000xf32>
+// CHECK-NEXT: func.return %y, %m, %n
+func.func @all_of_sorted(%x: tensor<2000xf32> {mir.name = "x", mir.kind = "input"}, %w: tensor<2x2000xf32> {mir.name = "w", mir.kind = "input"}) -> (tensor<2000xf32>, tensor<2xf32>, tensor<1x2000xf32>) {
+  %y = mir.sort %x : (tensor<2000xf32>) -> tensor<2000xf32>
+  %m = mir.narrow %y axis 0 start 999 len 2 : (tensor<2000xf32>) -> tensor<2xf32>
+  %v = mir.sort %w : (tensor<2x2000xf32>) -> tensor<2x2000xf32>
+  %n = mir.narrow %v axis 0 start 1 len 1 : (tensor<2x2000xf32>) -> tensor<1x2000xf32>
+  func.return %y, %m, %n : tensor<2000xf32>, tensor<2xf32>, tensor<1x2000xf32>
 }
 
 // -----

@@ -180,11 +180,16 @@ def _sort_samples() -> list[Sample]:
             build = lambda m, x, flag=descending: m.op(index.SortOp, x.ssa, flag)  # noqa: E731
             name = f"sort{suffix}{'-descending' if descending else ''}"
             rows.append(Sample(name, index.SortOp, build, (Operand(shape, sampler),), exact=True))
+    for first, count in ((0, 1), (5, 2), (11, 1), (12, 0), (0, 12)):
+        part = lambda m, x, f=first, c=count: m.op(index.SortOp, x.ssa, f % 2 == 1, f, c)  # noqa: E731
+        rows.append(Sample(f"sort-part-{first}-{count}", index.SortOp, part, (Operand((2, 12), hard),), exact=True))
     build = lambda m, x: m.op(index.SortOp, x.ssa)  # noqa: E731
     narrow = (Operand((3, 9), integers(-4, 4)),)
     rows.append(Sample("sort-narrow", index.SortOp, build, narrow, ("f16", "bf16", "i32", "i64", "i8"), exact=True))
     apart_ = (Operand((2, 4, 6), apart()),)
     rows.append(Sample("sort-slope", index.SortOp, build, apart_, differentiable=(0,), exact=True))
+    middle = lambda m, x: m.op(index.SortOp, x.ssa, False, 2, 2)  # noqa: E731
+    rows.append(Sample("sort-part-slope", index.SortOp, middle, apart_, differentiable=(0,), exact=True))
     return rows
 
 
@@ -368,11 +373,16 @@ def _oracle_topk(op: index.TopkOp, x: Array) -> Array:
 
 def _oracle_sort(op: index.SortOp, x: Array) -> Array:
     found = np.sort(widen(x) if x.dtype.kind not in "iu" else x.astype(np.int64), axis=-1)
-    return found if op.descending is None else found[..., ::-1]
+    return _part(op, found if op.descending is None else found[..., ::-1])
+
+
+def _part(op: index.SortOp, ordered: Any) -> Any:
+    first, count = op.part
+    return ordered[..., first : first + count]
 
 
 def _jax_sort(op: index.SortOp, x: Any) -> Any:
-    return jnp.sort(x) if op.descending is None else jnp.flip(jnp.sort(x), -1)
+    return _part(op, jnp.sort(x) if op.descending is None else jnp.flip(jnp.sort(x), -1))
 
 
 def _jax_topk(op: index.TopkOp, x: Any) -> Any:

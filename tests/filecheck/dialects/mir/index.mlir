@@ -24,8 +24,10 @@ func.func @index(%table: tensor<5x3xf32>, %i: tensor<2x4xi64>, %batched: tensor<
 // CHECK-NEXT: %table = mir.gather_backward %dy, %i axis 0 batch_dims 0 extent 5 : (tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
 // CHECK-NEXT: %best = mir.topk %x k 2 : (tensor<5x3xf32>) -> tensor<5x2xi64>
 // CHECK-NEXT: %least = mir.topk %x k 2 smallest : (tensor<5x3xf32>) -> tensor<5x2xi64>
-// CHECK-NEXT: %up = mir.sort %x : tensor<5x3xf32>
-// CHECK-NEXT: %down = mir.sort %x descending : tensor<5x3xf32>
+// CHECK-NEXT: %up = mir.sort %x : (tensor<5x3xf32>) -> tensor<5x3xf32>
+// CHECK-NEXT: %down = mir.sort %x descending : (tensor<5x3xf32>) -> tensor<5x3xf32>
+// CHECK-NEXT: %part = mir.sort %x first 1 count 2 : (tensor<5x3xf32>) -> tensor<5x2xf32>
+// CHECK-NEXT: %last = mir.sort %x descending first 0 count 1 : (tensor<5x3xf32>) -> tensor<5x1xf32>
 // CHECK-NEXT: %least_count = mir.bisect %x, %x left : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xi64>
 // CHECK-NEXT: %count = mir.bisect %x, %x : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xi64>
 // CHECK-NEXT: %sum = mir.cumsum %x axis -1 : tensor<5x3xf32>
@@ -39,8 +41,10 @@ func.func @largest_and_sums(%dy: tensor<2x4x3xf32>, %i: tensor<2x4xi64>, %x: ten
   %table = mir.gather_backward %dy, %i axis 0 batch_dims 0 extent 5 : (tensor<2x4x3xf32>, tensor<2x4xi64>) -> tensor<5x3xf32>
   %best = mir.topk %x k 2 : (tensor<5x3xf32>) -> tensor<5x2xi64>
   %least = mir.topk %x k 2 smallest : (tensor<5x3xf32>) -> tensor<5x2xi64>
-  %up = mir.sort %x : tensor<5x3xf32>
-  %down = mir.sort %x descending : tensor<5x3xf32>
+  %up = mir.sort %x : (tensor<5x3xf32>) -> tensor<5x3xf32>
+  %down = mir.sort %x descending : (tensor<5x3xf32>) -> tensor<5x3xf32>
+  %part = mir.sort %x first 1 count 2 : (tensor<5x3xf32>) -> tensor<5x2xf32>
+  %last = mir.sort %x descending first 0 count 1 : (tensor<5x3xf32>) -> tensor<5x1xf32>
   %least_count = mir.bisect %x, %x left : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xi64>
   %count = mir.bisect %x, %x : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xi64>
   %sum = mir.cumsum %x axis -1 : tensor<5x3xf32>

@@ -20,13 +20,25 @@
 
 // CHECK: expected rows to sort, got a tensor of rank 0
 %0 = "test.op"() : () -> (tensor<f32>)
-%1 = mir.sort %0 : tensor<f32>
+%1 = mir.sort %0 : (tensor<f32>) -> tensor<f32>
+
+// -----
+
+// CHECK: expected elements of rows of 3, got 2 from 2 on
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.sort %0 first 2 count 2 : (tensor<2x3xf32>) -> tensor<2x2xf32>
+
+// -----
+
+// CHECK: expected both first and count, or neither
+%0 = "test.op"() : () -> (tensor<2x3xf32>)
+%1 = mir.sort %0 first 2 : (tensor<2x3xf32>) -> tensor<2x1xf32>
 
 // -----
 
 // CHECK: element type i1 is not supported; expected one of
 %0 = "test.op"() : () -> (tensor<2x3xi1>)
-%1 = mir.sort %0 : tensor<2x3xi1>
+%1 = mir.sort %0 : (tensor<2x3xi1>) -> tensor<2x3xi1>
 
 // -----
 
