@@ -14,7 +14,7 @@ from xdsl.ir import Attribute
 from xdsl_rlx.dialects.constants import is_integer
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.mir.index import BisectOp, TopkOp
-from xdsl_rlx.dialects.shapes import element_of, shape_of, u32
+from xdsl_rlx.dialects.shapes import element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, isnan, rolled, scratch, select
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
@@ -205,7 +205,7 @@ class RadixPasses:
     type: IntegerType
     first_bit: int = 0
 
-    def _digit(self, key: Number, number: Number) -> Number:
+    def _digit(self, key: Number, number: Number | int) -> Number:
         first = number * DIGIT + self.first_bit
         return cast((key >> (first if isinstance(first, int) else cast(first, self.type))) & (BUCKETS - 1), INDEX)
 
@@ -225,19 +225,28 @@ class RadixPasses:
         side = cast(0, INDEX)
         for number in rolled(range(self.digits)):
             if tally[number, self._digit(row[0, side, 0], number)] < cast(extent, i64):
-                before = cast(0, i64)
-                for bucket in rolled(range(BUCKETS)):
-                    size = tally[number, bucket]
-                    tally[number, bucket] = before
-                    before = before + size
+                self.begin(tally, number)
                 for at in rolled(range(extent)):
-                    bucket = self._digit(row[0, side, at], number)
-                    place = tally[number, bucket]
-                    tally[number, bucket] = place + 1
+                    place = self.next(tally, row[0, side, at], number)
                     for part in tuple(range(parts)):
-                        row[part, 1 - side, cast(place, INDEX)] = row[part, side, at]
+                        row[part, 1 - side, place] = row[part, side, at]
                 side = 1 - side
         return side
+
+    def begin(self, tally: Array, number: Number | int) -> None:
+        """Make of the sizes of the buckets of a digit where each begins."""
+        before = cast(0, i64)
+        for bucket in rolled(range(BUCKETS)):
+            size = tally[number, bucket]
+            tally[number, bucket] = before
+            before = before + size
+
+    def next(self, tally: Array, key: Number, number: Number | int) -> Number:
+        """The place of a key by a digit, behind those of its bucket so far."""
+        bucket = self._digit(key, number)
+        place = tally[number, bucket]
+        tally[number, bucket] = place + 1
+        return cast(place, INDEX)
 
 
 def _sort_by_radix(given: Rows, each: int) -> None:
@@ -247,6 +256,9 @@ def _sort_by_radix(given: Rows, each: int) -> None:
     Keys count from the smallest of the row, so the high digits of small integers are equal, whatever their signs.
     """
     work, k, extent, narrow, digits = given.work, given.k, given.extent, given.is_narrow, given.digits
+    if digits == 1 and k == extent:
+        _sort_bytes(given, each)
+        return
     # A narrow key and its position are one number.
     count = 1 if narrow else 2
     entries = work.scratch_per_piece(given.rows, each, (count, 2, extent), i64, "entries")
@@ -271,6 +283,25 @@ def _sort_by_radix(given: Rows, each: int) -> None:
         side = passes.sort(row, tally, extent)
         for at in rolled(range(k)):
             positions[it.index, at] = row[0, side, at] & LOW_WORD if narrow else row[1, side, at]
+
+
+def _sort_bytes(given: Rows, each: int) -> None:
+    """One pass over keys of a digit, right into the result."""
+    work, extent = given.work, given.extent
+    tallies = work.scratch_per_piece(given.rows, each, (1, BUCKETS), i64, "tallies")
+    passes = RadixPasses(1, i32)
+    least = given.turned & -BUCKETS if given.element == u8 else -BUCKETS // 2
+
+    @work.over(given.rows, each, [given.operand], [given.result, tallies])
+    def radix(it: Iteration, x: Array, positions: Array, tallies: Array) -> None:
+        tally = tallies[it.piece]
+        tally[...] = 0
+        for at in rolled(range(extent)):
+            passes.count(tally, given.key(x[it.index, at]) - least)
+        passes.begin(tally, 0)
+        for at in rolled(range(extent)):
+            place = passes.next(tally, given.key(x[it.index, at]) - least, 0)
+            positions[it.index, place] = cast(at, i64)
 
 
 SEARCHES = 32
