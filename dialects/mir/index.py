@@ -279,8 +279,8 @@ class SortOp(MirOp, name="mir.sort"):
     """
     Each row `operand[.., :]` in ascending order, or descending: its values at `mir.topk` of its length.
 
-    With `first` and `count`, of each row in order the elements from `first` on, so many of them: `[.., count]`. They
-    are selected in a time proportional to the length of the row, as a rule.
+    With `first` and `count`, the result is `[.., count]`: the elements `[first, first + count)` of each row in order.
+    They are selected in a time proportional to the length of the row, as a rule.
 
     NaN is larger than every number. -0.0 and 0.0 are equal; of equal numbers, which one is where is not specified.
     Floats and integers.

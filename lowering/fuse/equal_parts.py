@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
@@ -66,8 +67,8 @@ def _is_apart(value: SSAValue) -> bool:
 
 
 def _is_single(value: SSAValue) -> bool:
-    """Whether a value is one element."""
-    return all(n == 1 for n in shape_of(value))
+    """Whether a value is one element; values of ops from elsewhere may be no tensors."""
+    return isinstance(value.type, TensorType) and all(n == 1 for n in shape_of(value))
 
 
 class _Sets:

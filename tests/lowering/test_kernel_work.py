@@ -158,4 +158,6 @@ def test_products_are_counted_exactly_at_all_depths(rows: int, depth: int):
     products = 2 * rows * depth * 50
     # sums of blocks of the depth are added, too
     assert not found.unknown and products <= found.flops + 2 * rows * 50 <= 1.06 * products + 4 * rows * 50
-    assert found.read == 4 * depth * (rows + 50) or found.read == 4 * (depth * (rows + 50) + rows * 50)
+    least = 4 * depth * (rows + 50)
+    # a single row by a matrix is a sum, of whose blocks the sums are read again
+    assert found.read in (least, least + 4 * rows * 50) or (rows == 1 and least < found.read <= 1.001 * least)

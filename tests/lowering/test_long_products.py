@@ -91,12 +91,11 @@ def rows_first(graph: rlx.Graph) -> rlx.Graph:
         gradient(LINES + 1, ROWS, COLUMNS),
         gradient(2 * LENGTH - 2, 256, 256),
         gradient(2 * LENGTH, 2 * LENGTH // LONG + 1, 2 * LENGTH // LONG + 1),
-        gradient(LINES, 1, COLUMNS * ROWS),
         gradient(LINES, LARGE // LINES // COLUMNS, COLUMNS),
         gradient(LINES, 64, MOST // 64 + 1),
         rows_first(rlx.Graph("rows")),
     ],
-    ids=["odd", "short", "wide", "one-row", "small", "large", "rows-first"],
+    ids=["odd", "short", "wide", "small", "large", "rows-first"],
 )
 def test_what_is_not_cut_along_its_inner_dimension(graph: rlx.Graph):
     launches = [op for op in lower_to_lir(graph.module, 2).walk() if isinstance(op, LaunchOp)]
