@@ -14,7 +14,7 @@ from levels import EVERY
 from xdsl_rlx.lowering.numba.machine.llvm import Effort
 from xdsl_rlx.lowering.numba.runtime import compile_module
 
-FOLDERS = ("face", "fuzz", "lowering", "numerics", "transforms", "weaknesses")
+FOLDERS = ("benchmarks", "face", "fuzz", "lowering", "numerics", "transforms", "weaknesses")
 ONE_IN = 8
 """Tests of which one is compiled as users get it: more would find faults of LLVM's passes, which `make fuzz` looks for.
 With 8, they take an eighth of the third of the time."""

@@ -66,7 +66,7 @@ def test_products_in_numba(costs: TileCosts):
     check(FEW, costs, Effort.FULL, Backend.NUMBA)
 
 
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"] if EVERY else ["x86-64-v3"])
 def test_quantised_products_without_the_instruction(name: str):
     """In a process of its own, which compiles for a processor that lacks it."""
     tests = str(Path(__file__).parent / "nests" / "test_quant_as_python.py")

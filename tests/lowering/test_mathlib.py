@@ -427,6 +427,7 @@ def test_numba_and_plain_python_compute_the_same(run: Run, suffix: str):
     rng = np.random.default_rng(5)
     x = np.concatenate([every_exponent(suffix, 0.02, rng), rng.normal(size=20), [0.0, -0.0, INF, -INF, NAN, 1.0]])
     names = [name for name in REFERENCE if name != "pow"]
+    names = names if EVERY else names[list(DTYPES).index(suffix) :: len(DTYPES)]
     functions = [lambda b, v, n=name: apply(n, b, v) for name in names] + [lambda b, v: b.pow(b.abs(v), v)]
     module = run.elementwise(functions, [type_], [type_] * len(functions), x.size)
     run.agree(module, x0=x.astype(DTYPES[suffix]))
