@@ -8,7 +8,7 @@ CHECKED_SWEEPS := tests/fuzz tests/numerics tests/weaknesses/test_levels.py test
   tests/lowering/test_mathlib.py tests/lowering/test_splat.py tests/lowering/test_solve_lanes.py \
   tests/lowering/test_lir_tile_matmuls.py tests/lowering/test_bf16_products.py tests/lowering/test_int8_products.py \
   tests/weaknesses/test_bf16_products.py tests/distributed
-SWEEPS := tests/face tests/lowering tests/transforms tests/weaknesses tests/test_step_module.py
+SWEEPS := tests/benchmarks tests/face tests/lowering tests/transforms tests/weaknesses tests/test_step_module.py
 BIN := $(VENV)/bin
 STAMP = $(VENV)/.installed-
 
