@@ -269,8 +269,8 @@ def _by_a_vector(op: MatmulOp, b: MirBuilder) -> Sequence[Value] | None:
     """
     A matrix by a vector as sums along the rows or columns of the matrix, which is read once, in the order of memory.
 
-    The sums fuse with what is around them. BLAS takes several times as long for a product that has one row or column,
-    and tiles of one row up to half as long again, as they read a piece of each row before the next ones.
+    The sums fuse with what is around them. `gemm` of BLAS takes several times as long for a single row or column, and
+    tiles of one row up to half as long again, as they read a piece of each row before the next ones.
     """
     lhs, rhs, wanted = b.value(op.lhs), b.value(op.rhs), shape_of(op.result)
     matrix = lhs if wanted[-1] == 1 else rhs

@@ -124,6 +124,9 @@ def test_where_parts_are_selected() -> None:
 
     assert parts(np.median, x) == [True]
     assert parts(lambda x: np.percentile(x, [1, 50, 99]), x) == [True, True, True]
+    # what reads most of a sorted row needs all of it, and so does what reads another axis
+    assert parts(lambda x: (lambda y: (y[5], y[:20000]))(np.sort(x)), x) == [False]
+    assert parts(lambda x: (lambda y: (y[0], y[:, 5]))(np.sort(x)), np.ones((2, 30000), np.float32)) == [False]
     # many rows are sorted side by side, and so is what is read in many places
     assert parts(lambda x: np.median(x, axis=1), rows) == [False]
     assert parts(lambda x: np.percentile(x, [1, 5, 50, 95, 99]), x) == [False]

@@ -193,12 +193,15 @@ def sort_part_raise(op: NarrowOp) -> Raised | None:
     if not isinstance(sort, SortOp) or sort.first is not None or axis != len(shape_of(op.operand)) - 1:
         return None
     users = [use.operation for use in sort.result.uses]
-    if len(users) > MOST_PARTS or not all(isinstance(user, NarrowOp) for user in users):
+    # one that reads more needs the sorted rows in any case
+    parts = [user.bounds for user in users if isinstance(user, NarrowOp) and user.bounds[0] == axis]
+    if not len(parts) == len(users) <= MOST_PARTS:
         return None
     *outer, extent = shape_of(op.operand)
+    longest = max(count for _, _, count in parts)
     # a sorting network takes steps (steps + 1) / 4 comparisons an element, over so many rows side by side
     steps, rows = (extent - 1).bit_length(), min(prod(outer), ROWS_SIDE_BY_SIDE)
-    is_faster = extent >= max(MIN_SELECTED_FROM, 8 * length) and steps * (steps + 1) > 8 * rows
+    is_faster = extent >= max(MIN_SELECTED_FROM, 8 * longest) and steps * (steps + 1) > 8 * rows
     x, descending = sort.operand, sort.descending is not None
     return Raised((op.operand,), lambda b: b.op(SortOp, x, descending, start, length), is_faster)
 

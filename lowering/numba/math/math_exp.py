@@ -288,7 +288,7 @@ def tanh(b: ScalarBuilder, x: Scalar) -> Scalar:
         return _tanh_f32(b, x)
     n, r = _reduce(b, at_most(b, b.abs(x), _TANH_ONE[f]) * 2.0)
     tail = (r * r) * polynomial(b, r, EXP[f])
-    scale = b.bitcast((n.bits(b) << f.digits) + f.one_bits, f.type)
+    scale = power_of_two(b, n)
     m = b.fma(scale, tail, b.fma(scale, r, scale - 1.0))
     below = m + 2.0
     lost, inverse = m - (below - 2.0), 1.0 / below
