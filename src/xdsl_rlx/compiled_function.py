@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, update_wrapper
 from itertools import count
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from xdsl_rlx.dialects.arrays import READERS
 from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.donation import Donate, Donations, asked, check_overlaps
+from xdsl_rlx.lowering.numba.runtime.observer import OBSERVER
 from xdsl_rlx.lowering.run_errors import ArgumentError
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
 from xdsl_rlx.tracing import EAGER, PLAIN, Traced, builder_of, is_tracing, name_of, traced, type_of
@@ -87,6 +88,18 @@ class _Entry:
         return self.kept is None and self.picked is None and not self.fits
 
 
+class _Direct(NamedTuple):
+    """A call whose arguments by position are the operands of a compiled graph."""
+
+    entry: _Entry
+    arity: int
+    """The number of operands."""
+    call: Callable[..., Sequence[Any] | None]
+    """`CompiledGraph.call_exact`."""
+    one: bool
+    """Whether the result is one array."""
+
+
 def _array_of(number: Any, dtype: np.dtype[Any]) -> Any:
     """
     Return a number as an array of the operand's dtype: a call of arrays alone binds them in machine code.
@@ -139,8 +152,8 @@ class CompiledFunction:
         self._entries: dict[Hashable, _Entry] = {}
         self._last: tuple[Structure, tuple[Hashable, ...], _Entry] | None = None
         """What the last call ran: the next one has mostly the same signature, and to compare is faster than to hash."""
-        self._direct: tuple[list[tuple[Any, Any]], _Entry] | None = None
-        """As `_last`, with element types and shapes, if arguments by position are the operands: nothing to bind."""
+        self._direct: _Direct | None = None
+        """As `_last`, if arguments by position are the operands: nothing to bind."""
         self._flatten = Flatten()
         self._log = CompileLog()
         for one in self._static:
@@ -165,7 +178,7 @@ class CompiledFunction:
         """
         if self._direct is None or EAGER.get():
             return None
-        entry = self._direct[1]
+        entry = self._direct.entry
         return None if entry.traced.fixed else entry.compiled
 
     @property
@@ -185,19 +198,15 @@ class CompiledFunction:
     def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
         if EAGER.get() and not is_tracing():
             return self.__wrapped__(*args, **kwargs)
-        direct, array = self._direct, np.ndarray
-        if (
-            direct is not None
-            and not kwargs
-            and len(args) == len(direct[0])
-            and [(x.dtype, x.shape) for x in args if type(x) is array] == direct[0]
-        ):
-            entry = direct[1]
+        direct = self._direct
+        if direct is not None and not kwargs and len(args) == direct.arity and OBSERVER.get() is None:
             try:
-                return entry.tree(entry.compiled(*args))
+                found = direct.call(*args)
             except ArgumentError:
                 check_overlaps(self.parameters, self.parameters.bind(args, kwargs), self._overwritten)
                 raise
+            if found is not None:
+                return found[0] if direct.one else direct.entry.tree(found)
         values = self.parameters.bind(args, kwargs)
         if self._static:
             values = self._with_static(values)
@@ -218,8 +227,9 @@ class CompiledFunction:
                 entry = self._entry(leaves, structure, values)
             self._last = structure, signatures, entry
             self._direct = None
-            if entry.takes_leaves and self.parameters.are_leaves(values, leaves):
-                self._direct = [(x.dtype, x.shape) for x in leaves], entry
+            exact = entry.compiled.call_exact
+            if exact is not None and entry.takes_leaves and self.parameters.are_leaves(values, leaves):
+                self._direct = _Direct(entry, len(leaves), exact, entry.one)
         try:
             return entry(leaves)
         except ArgumentError:

@@ -17,7 +17,7 @@ import numpy as np
 
 from xdsl_rlx.dialects.errors import GraphError, NanError
 from xdsl_rlx.lowering.numba.driver.debug_prints import formatted
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import OBSERVER
+from xdsl_rlx.lowering.numba.runtime.observer import OBSERVER
 from xdsl_rlx.print_templates import template
 from xdsl_rlx.tracing import EAGER, builder_of, is_tracing
 

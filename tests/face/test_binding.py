@@ -297,3 +297,53 @@ def test_a_compiled_function_does_not_keep_the_arrays_of_its_first_call(donate: 
     del x, y
     gc.collect()
     assert [one() for one in left] == [None, None]
+
+
+ARRAY = np.arange(6.0).reshape(2, 3)
+READ_ONLY = ARRAY.copy()
+READ_ONLY.flags.writeable = False
+CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "array": ((ARRAY,), {}),
+    "both arrays": ((ARRAY, ARRAY), {}),
+    "by name": ((ARRAY,), {"y": ARRAY}),
+    "all by name": ((), {"y": ARRAY, "x": ARRAY + 1}),
+    "f32": ((ARRAY.astype(np.float32), ARRAY.astype(np.float32)), {}),
+    "mixed": ((ARRAY, ARRAY.astype(np.float32)), {}),
+    "integers": ((ARRAY.astype(np.int64), ARRAY), {}),
+    "other byte order": ((ARRAY.astype(">f8"), ARRAY), {}),
+    "transposed": ((ARRAY.T, np.ascontiguousarray(ARRAY.T)), {}),
+    "strided": ((np.arange(12.0).reshape(2, 6)[:, ::2], ARRAY), {}),
+    "read-only": ((READ_ONLY, ARRAY), {}),
+    "broadcast": ((np.broadcast_to(1.0, (2, 3)), ARRAY), {}),
+    "other shape": ((np.ones((4, 3)), np.ones(3)), {}),
+    "no elements": ((np.ones((0, 3)), np.ones(3)), {}),
+    "scalar": ((ARRAY, 2.0), {}),
+    "integer": ((ARRAY, 3), {}),
+    "NumPy scalar": ((np.float64(1.5), ARRAY), {}),
+    "no axes": ((np.array(2.0), ARRAY), {}),
+    "list": (([1.0, 2.0, 3.0], ARRAY), {}),
+    "subclass": ((ARRAY.view(type("Sub", (np.ndarray,), {})), ARRAY), {}),
+}
+
+
+def test_any_call_may_follow_any_other():
+    def function(x: Any, y: Any = 2.0) -> Any:
+        return np.sin(np.stack(x) if isinstance(x, list) else x) * y
+
+    compiled = rlx.compile(function)
+    for first in CALLS:
+        for name in CALLS:
+            for each in (first, first, name):
+                args, kwargs = CALLS[each]
+                found, expected = compiled(*args, **kwargs), np.asarray(function(*args, **kwargs))
+                assert (found.dtype, found.shape) == (expected.dtype, expected.shape), (first, name)
+                np.testing.assert_allclose(found, expected, 1e-6)
+
+
+def test_a_call_within_check_nans_is_looked_at_whatever_was_called_before():
+    log = rlx.compile(lambda x: np.log(x - 1))
+    for _ in range(3):
+        log(np.full(3, 2.0))
+    with rlx.debug.check_nans(), pytest.raises(rlx.NanError):
+        log(np.zeros(3))
+    assert np.isnan(log(np.zeros(3))).all()

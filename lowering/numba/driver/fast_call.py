@@ -297,30 +297,29 @@ def report(plan: int, block: int) -> None:
     invoke(peek(pool + PoolTable.DECREF), value)
 
 
-def rlx_call(self: int, args: int, positional: int, names: int) -> int:
+def serve(plan: int, args: int, positional: int, names: int, exact: int) -> int:
     """
-    `METH_FASTCALL | METH_KEYWORDS` function of a compiled graph; `self` is the array that holds the plan.
+    Serve a call whose arguments can all be used as they are, of a program that ends soon; gives its results.
 
-    It serves calls whose arguments can all be used as they are, of programs that end soon. Any other call, and a run
-    that does not end soon, goes to the plan's Python callable, which converts or says what is wrong, and lets signals
-    interrupt a run.
+    Any other call, and a run that does not end soon, goes to the plan's Python callable, which converts or says what is
+    wrong, and lets signals interrupt a run. An `exact` call gives None instead where an argument has to be converted.
     """
-    plan = peek(self + NumpyArray.DATA)
     pool = peek(plan + PlanTable.POOL)
     block = invoke(peek(pool + PoolTable.MALLOC), peek(plan + PlanTable.BLOCK_SIZE))
     invoke(peek(pool + PoolTable.MEMCPY), block, peek(plan + PlanTable.TEMPLATE), peek(plan + PlanTable.COPIES))
     status = 0
     result = 0
-    brief = peek(plan + PlanTable.NS) < peek(plan + PlanTable.LONG_NS)
-    if brief and (
-        peek(plan + PlanTable.PARALLEL) == 0 or peek(pool + PoolTable.WORKERS) >= peek(plan + PlanTable.THREADS) - 1
-    ):
+    out = -1
+    brief = (peek(plan + PlanTable.NS) < peek(plan + PlanTable.LONG_NS)) & (
+        (peek(plan + PlanTable.PARALLEL) == 0) | (peek(pool + PoolTable.WORKERS) >= peek(plan + PlanTable.THREADS) - 1)
+    )
+    if brief | (exact != 0):
         out = bind(plan, block, args, positional, names)
-        if out != -1:
-            result = invoke(peek(pool + PoolTable.NEW_TUPLE), peek(plan + PlanTable.OUTPUT_COUNT))
-            status = -1
-            if result != 0:
-                status = bind_outputs(plan, block, result, out)
+    if brief and out != -1:
+        result = invoke(peek(pool + PoolTable.NEW_TUPLE), peek(plan + PlanTable.OUTPUT_COUNT))
+        status = -1
+        if result != 0:
+            status = bind_outputs(plan, block, result, out)
     failed = False
     if status == 1:
         poke(block + CallBlock.BRIEF, 1)
@@ -336,5 +335,19 @@ def rlx_call(self: int, args: int, positional: int, names: int) -> int:
         report(plan, block)
     invoke(peek(pool + PoolTable.FREE), block)
     if status == 0:
+        if exact != 0 and out == -1:
+            none = peek(pool + PoolTable.NONE)
+            invoke(peek(pool + PoolTable.INCREF), none)
+            return none
         return invoke(peek(pool + PoolTable.VECTORCALL), peek(plan + PlanTable.SLOW_CALL), args, positional, names)
     return result
+
+
+def rlx_call(self: int, args: int, positional: int, names: int) -> int:
+    """`METH_FASTCALL | METH_KEYWORDS` function of a compiled graph; `self` is the array that holds the plan."""
+    return serve(peek(self + NumpyArray.DATA), args, positional, names, 0)
+
+
+def rlx_call_exact(self: int, args: int, positional: int) -> int:
+    """`METH_FASTCALL` function, for arguments by position: None where one of them has to be converted."""
+    return serve(peek(self + NumpyArray.DATA), args, positional, 0, 1)

@@ -103,6 +103,8 @@ class Driver:
     """(plan, block), both addresses; releases the interpreter lock."""
     call: int
     """Address of the C function that Python calls."""
+    call_exact: int
+    """Address of the same that gives None for arguments that are not arrays as they are declared."""
     work: int
     """Address of the worker's thread function."""
     ffi: int
@@ -115,7 +117,7 @@ class Driver:
     """Address of what stands for the last one where collectives go on by themselves."""
 
 
-_NAMES = ("rlx_run", "rlx_call", "rlx_work", "rlx_ffi", "rlx_collective")
+_NAMES = ("rlx_run", "rlx_call", "rlx_call_exact", "rlx_work", "rlx_ffi", "rlx_collective")
 _EXPORTED = (*_NAMES, "rlx_start", "rlx_wait", "rlx_poll", "rlx_goes_on")
 
 
@@ -132,6 +134,7 @@ def driver() -> Driver:
     return Driver(
         prototype(loaded["rlx_run"]),
         loaded["rlx_call"],
+        loaded["rlx_call_exact"],
         loaded["rlx_work"],
         loaded["rlx_ffi"],
         loaded["rlx_collective"],

@@ -336,27 +336,38 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
+FASTCALL = 0x80
+WITH_KEYWORDS = 0x02
+"""Flags of a method, `METH_FASTCALL` and `METH_KEYWORDS`."""
+
+
 @once
-def _method() -> _MethodDef:
-    fastcall_with_keywords = 0x80 | 0x02
-    return _MethodDef(b"call", driver().call, fastcall_with_keywords, None)
+def _methods() -> tuple[_MethodDef, _MethodDef]:
+    return (
+        _MethodDef(b"call", driver().call, FASTCALL | WITH_KEYWORDS, None),
+        _MethodDef(b"call_exact", driver().call_exact, FASTCALL, None),
+    )
 
 
-def fast_call(plan: RunPlan, slow_call: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
+def fast_calls(
+    plan: RunPlan, slow_call: Callable[..., tuple[Array, ...]]
+) -> tuple[Callable[..., tuple[Array, ...]], Callable[..., tuple[Array, ...] | None] | None]:
     """
-    A built-in function whose machine code checks arguments, allocates results and runs the plan.
+    Built-in functions whose machine code checks arguments, allocates results and runs the plan.
 
-    A Python function would spend about 1 µs per array on `ndarray.ctypes.data` and 0.3 µs on `np.empty`; this reads
+    A Python function would spend about 1 µs per array on `ndarray.ctypes.data` and 0.3 µs on `np.empty`; these read
     the fields of tuples and arrays where CPython's and NumPy's binary interface has them. Where that is not so (which
-    is tested, not assumed), the slow call serves every call.
+    is tested, not assumed), the slow call serves every call. The second one returns None unless all arguments are
+    arrays of the declared types, and is None where there is no machine code for it.
     """
     if not layout_is_known():
-        return slow_call
+        return slow_call, None
     plan.set(PlanTable.SLOW_CALL, id(slow_call))
     plan.set(PlanTable.REPORT, id(report_check))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return new(ctypes.addressof(_method()), plan.table, None)
+    call, exact = (new(ctypes.addressof(method), plan.table, None) for method in _methods())
+    return call, exact
 
 
 @cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from html import escape
 from keyword import iskeyword
@@ -18,7 +17,8 @@ from xdsl_rlx.lowering.numba.driver.layout import KEY_DIGITS, PlanTable
 from xdsl_rlx.lowering.numba.driver.manifest import Program, TensorSpec
 from xdsl_rlx.lowering.numba.driver.process import RunPlan, thread_count
 from xdsl_rlx.lowering.numba.machine.llvm import LoadedObject
-from xdsl_rlx.lowering.numba.runtime.binding import Array, Binding, fast_call
+from xdsl_rlx.lowering.numba.runtime.binding import Array, Binding, fast_calls
+from xdsl_rlx.lowering.numba.runtime.observer import OBSERVER
 from xdsl_rlx.lowering.numba.runtime.weights import Weights
 from xdsl_rlx.lowering.run_errors import RlxError
 from xdsl_rlx.lowering.text_tables import short
@@ -39,12 +39,6 @@ class Origin:
     backend: str
     checked: bool = False
     """Whether it has checks of bounds."""
-
-
-Observer = Callable[["CompiledGraph", tuple[Any, ...], dict[str, Any]], tuple[Array, ...]]
-
-OBSERVER: ContextVar[Observer | None] = ContextVar("OBSERVER", default=None)
-"""What calls of compiled graphs go through instead, in this context."""
 
 
 class CompiledGraph:
@@ -82,7 +76,11 @@ class CompiledGraph:
             self._binding.plan.set(PlanTable.KEY, int(key[:KEY_DIGITS], 16))
         # held here and not by the tables: the tables' owner must not be kept alive by a callable that it points to
         self._slow_call = self._binding.call
-        self._call = fast_call(self._binding.plan, self._slow_call)
+        self._call, self.call_exact = fast_calls(self._binding.plan, self._slow_call)
+        """
+        The second one serves a call by position without an observer: None where an argument is no array of its type.
+        None of its own where this interpreter has none.
+        """
         self._named = named_results(program.name, program.outputs)
 
     def __call__(self, /, *args: object, **kwargs: object) -> tuple[Array, ...]:
