@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -69,20 +70,27 @@ def _empty(shape: Sequence[int], element: Attribute) -> np.ndarray[Any, Any]:
     return np.full(tuple(shape), 99, np.float32 if narrow else dtype)
 
 
+@dataclass
 class _PythonWork(Work):
     """Launches that are run where they are made."""
 
+    functions: list[Callable[..., None]] = field(default_factory=list[Callable[..., None]])
+
     def over(
-        self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument]
+        self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument], chunk: int | None = None
     ) -> Callable[[Callable[..., None]], None]:
-        chunk = self._chunk(extent, work)
+        size = self._chunk(extent, work) if chunk is None else chunk
         windows = [self._window(x) for x in (*reads, *writes)]
 
         def run(function: Callable[..., None]) -> None:
+            self.functions.append(function)
             for index in range(extent):
-                function(Iteration(np.int64(index), np.int64(index // chunk)), *windows)
+                function(Iteration(np.int64(index), np.int64(index // size)), *windows)
 
         return run
+
+    def again(self, extent: int, reads: Sequence[Argument], writes: Sequence[Argument], back: int = 1) -> None:
+        self.over(extent, 1, reads, writes, 1)(self.functions[-back])
 
     def launch(
         self,

@@ -10,7 +10,7 @@ from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, cast, rolled
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
-from xdsl_rlx.lowering.nests.sort import BUCKETS, DIGIT, RadixPasses
+from xdsl_rlx.lowering.nests.radix import BUCKETS, DIGIT, RadixPasses
 from xdsl_rlx.lowering.nests.work import Work
 from xdsl_rlx.lowering.number_order import Keys
 

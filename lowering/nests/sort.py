@@ -18,6 +18,7 @@ from xdsl_rlx.dialects.shapes import element_of, shape_of, u8, u32
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.nest import Array, Iteration, Number, cast, isnan, rolled, scratch, select
 from xdsl_rlx.lowering.nest.kernel_builder import INDEX
+from xdsl_rlx.lowering.nests.radix import BUCKETS, DIGIT, Entries, RadixPasses, pieces_of_rows, sort_shared
 from xdsl_rlx.lowering.nests.work import NEST, Work
 from xdsl_rlx.lowering.number_order import FloatOrder
 
@@ -69,11 +70,6 @@ def sort_key(x: Number, element: Attribute) -> Number:
         return cast(x, i32) ^ -(1 << 31)
     return cast(x, i64 if element == i64 else i32)
 
-
-DIGIT = 8
-"""Bits by which a pass of the radix sort sorts."""
-
-BUCKETS = 1 << DIGIT
 
 LOW_WORD = 0xFFFFFFFF
 
@@ -194,59 +190,21 @@ def _sort_by_rank(given: Rows, each: int) -> None:
 
 
 @dataclass(frozen=True)
-class RadixPasses:
-    """
-    Stable passes over `digits` digits of keys, the lowest of which begins at a bit.
+class _Positions(Entries):
+    """A key and its position: one number, or two of wide keys."""
 
-    A digit that is equal in all keys is left out (Knuth, TAOCP 3, 5.2.5).
-    """
+    given: Rows
 
-    digits: int
-    type: IntegerType
-    first_bit: int = 0
+    def key(self, x: Number) -> Number:
+        return self.given.key(x)
 
-    def _digit(self, key: Number, number: Number | int) -> Number:
-        first = number * DIGIT + self.first_bit
-        return cast((key >> (first if isinstance(first, int) else cast(first, self.type))) & (BUCKETS - 1), INDEX)
+    def entry(self, key: Number, at: Number) -> tuple[Number, ...]:
+        if self.given.is_narrow:
+            return ((cast(key, i64) << 32) | cast(at, i64),)
+        return key, cast(at, i64)
 
-    def count(self, tally: Array, key: Number) -> None:
-        """Count the digits of a key in [digits, buckets]."""
-        for number in tuple(range(self.digits)):
-            place = self._digit(key, number)
-            tally[number, place] = tally[number, place] + 1
-
-    def sort(self, row: Array, tally: Array, extent: Number | int) -> Number:
-        """
-        Sort `extent` keys of `row[0, 0]`, and with them what is in the other parts.
-
-        Gives the side `row[:, side]` where all are in the end.
-        """
-        parts = row.shape[0]
-        side = cast(0, INDEX)
-        for number in rolled(range(self.digits)):
-            if tally[number, self._digit(row[0, side, 0], number)] < cast(extent, i64):
-                self.begin(tally, number)
-                for at in rolled(range(extent)):
-                    place = self.next(tally, row[0, side, at], number)
-                    for part in tuple(range(parts)):
-                        row[part, 1 - side, place] = row[part, side, at]
-                side = 1 - side
-        return side
-
-    def begin(self, tally: Array, number: Number | int) -> None:
-        """Make of the sizes of the buckets of a digit where each begins."""
-        before = cast(0, i64)
-        for bucket in rolled(range(BUCKETS)):
-            size = tally[number, bucket]
-            tally[number, bucket] = before
-            before = before + size
-
-    def next(self, tally: Array, key: Number, number: Number | int) -> Number:
-        """The place of a key by a digit, behind those of its bucket so far."""
-        bucket = self._digit(key, number)
-        place = tally[number, bucket]
-        tally[number, bucket] = place + 1
-        return cast(place, INDEX)
+    def value(self, entry: tuple[Number, ...], least: Number) -> Number:
+        return entry[0] & LOW_WORD if self.given.is_narrow else entry[1]
 
 
 def _sort_by_radix(given: Rows, each: int) -> None:
@@ -261,6 +219,10 @@ def _sort_by_radix(given: Rows, each: int) -> None:
         return
     # A narrow key and its position are one number.
     count = 1 if narrow else 2
+    if (pieces := pieces_of_rows(work, given.rows, extent, each)) > 1:
+        form = _Positions(count, i64, given.key_type, given)
+        sort_shared(work, given.operand, given.result, pieces, RadixPasses(digits, i64, 32 if narrow else 0), form)
+        return
     entries = work.scratch_per_piece(given.rows, each, (count, 2, extent), i64, "entries")
     tallies = work.scratch_per_piece(given.rows, each, (digits, BUCKETS), i64, "tallies")
     passes = RadixPasses(digits, i64, 32 if narrow else 0)

@@ -5,6 +5,7 @@ The functions of a network are in `lowering/callees/sorting.py`."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import i64
@@ -26,10 +27,10 @@ from xdsl_rlx.lowering.callees.sorting import (
     bring_back,
     sort_first,
 )
-from xdsl_rlx.lowering.nest import Array, Iteration, rolled
+from xdsl_rlx.lowering.nest import Array, Iteration, Number, rolled
 from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.nests.radix import BUCKETS, DIGIT, Entries, RadixPasses, pieces_of_rows, sort_shared
 from xdsl_rlx.lowering.nests.selection import by_selection
-from xdsl_rlx.lowering.nests.sort import BUCKETS, DIGIT, RadixPasses
 from xdsl_rlx.lowering.nests.work import NEST, Work
 from xdsl_rlx.lowering.number_order import Keys
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
@@ -123,9 +124,29 @@ def _in_registers(
                     y[row[number], e] = keys.number(part[(group * extent + e) * MERGED + number])
 
 
+@dataclass(frozen=True)
+class _Values(Entries):
+    """A key alone."""
+
+    keys: Keys
+
+    def key(self, x: Number) -> Number:
+        return self.keys.key(x)
+
+    def entry(self, key: Number, at: Number) -> tuple[Number, ...]:
+        return (key,)
+
+    def value(self, entry: tuple[Number, ...], least: Number) -> Number:
+        return self.keys.number(entry[0] + least)
+
+
 def _by_digits(work: Work, operand: Argument, result: Argument, keys: Keys, digits: int, each: int) -> None:
     """A row an iteration: passes from the lowest digit up, as in `topk`, without positions."""
     rows, extent = operand.shape
+    if (pieces := pieces_of_rows(work, rows, extent, each)) > 1:
+        form = _Values(1, keys.type, keys.type, keys)
+        sort_shared(work, operand, result, pieces, RadixPasses(digits, keys.type), form)
+        return
     entries = work.scratch_per_piece(rows, each, (1, 2, extent), keys.type, "entries")
     tallies = work.scratch_per_piece(rows, each, (digits, BUCKETS), i64, "tallies")
     passes = RadixPasses(digits, keys.type)

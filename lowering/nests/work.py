@@ -184,9 +184,9 @@ class Work:
         entry.each(kernel.bounds, "i", lambda inside, index: emit(inside, index, piece, buffers))
         self.launches.append(Launch(kernel.finish(), extent, chunk, tuple(reads), tuple(writes)))
 
-    def again(self, extent: int, reads: Sequence[Argument], writes: Sequence[Argument]) -> None:
-        """The last launch once more, with `extent` iterations of it and other buffers of the same types."""
-        self.launches.append(replace(self.launches[-1], extent=extent, reads=tuple(reads), writes=tuple(writes)))
+    def again(self, extent: int, reads: Sequence[Argument], writes: Sequence[Argument], back: int = 1) -> None:
+        """A launch, the last one by default, once more, with `extent` iterations and other buffers of its types."""
+        self.launches.append(replace(self.launches[-back], extent=extent, reads=tuple(reads), writes=tuple(writes)))
 
 
 def _seen(buffer: Buffer, shape: Sequence[int] | None, name: str | None) -> Argument:
