@@ -73,7 +73,7 @@ for f in (a, b) if rank == 0 else (b, a):
 """
 
 KEYS = "differs between processes (this one is "
-WAITED = "DistributedError: process 0 of 2 waited 2 s for the others"
+WAITED = "process 0 of 2 waited 2 s for the others in a collective"
 BEGIN = "if rank == 1: begin()\n"
 FAULTS = {
     "another shape": (STEPS + BEGIN + "step(params, np.ones((16 + rank, 48), np.float32))", KEYS),
