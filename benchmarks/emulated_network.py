@@ -6,9 +6,9 @@ import ctypes
 import time
 from dataclasses import dataclass
 
-from xdsl_rlx.lowering.numba.driver.collectives import ELEMENTS, Engine
-from xdsl_rlx.lowering.numba.driver.layout import WORD, EngineTable
-from xdsl_rlx.lowering.numba.driver.process import driver, words
+from xdsl_rlx.lowering.backend.driver.collectives import ELEMENTS, Engine
+from xdsl_rlx.lowering.backend.driver.layout import WORD, EngineTable
+from xdsl_rlx.lowering.backend.driver.process import driver, words
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from kernel_cases import CASES, HALVES, Arguments, Case
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp
-from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
-from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
-from xdsl_rlx.lowering.numba.machine.llvm import compile_llvm
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm
+from xdsl_rlx.lowering.backend.machine.llvm import compile_llvm
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
 
 SECONDS = 0.5

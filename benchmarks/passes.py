@@ -23,10 +23,10 @@ from xdsl.passes import ModulePass
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.contexts import context
+from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm
 from xdsl_rlx.lowering.fingerprint import fingerprint
-from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
-from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
 from xdsl_rlx.lowering.pipelines import remaining_passes
+from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 

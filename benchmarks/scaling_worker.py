@@ -18,7 +18,7 @@ from workload import Workload
 from workloads import WORKLOADS
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.driver.collectives import connect
+from xdsl_rlx.lowering.backend.driver.collectives import connect
 from xdsl_rlx.tracing import builder_of
 
 RATE = 1e-3

@@ -26,9 +26,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from xdsl_rlx.lowering.numba.driver.process import pool
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
-from xdsl_rlx.lowering.numba.runtime.results import large
+from xdsl_rlx.lowering.backend.driver.process import pool
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.runtime.results import large
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "peers"))
 

@@ -26,7 +26,7 @@ import numpy as np
 from turns import Turns
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.machine import model
+from xdsl_rlx.lowering.backend.machine import model
 from xdsl_rlx.lowering.target import COMMON
 
 TURNS = Turns(each=0.001, together=3, least=8, most=1000)

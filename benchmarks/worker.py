@@ -200,8 +200,8 @@ class Rlx:
         for part in (
             "derivatives",
             "lowering.pipelines",
-            "lowering.numba.runtime.compile_module",
-            "lowering.numba.emit.llvm_module",
+            "lowering.backend.runtime.compile_module",
+            "lowering.backend.llvm.llvm_module",
         ):
             import_module(f"xdsl_rlx.{part}")
 

@@ -23,19 +23,19 @@ from xdsl_rlx.dialects.constants import DTypeName
 from xdsl_rlx.dialects.errors import GraphAttributeError, GraphIndexError, GraphTypeError
 from xdsl_rlx.dialects.mir.index_updates import Update
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
-from xdsl_rlx.dialects.mir.numpy_elements import SPELLED_OUT, UFUNCS
-from xdsl_rlx.dialects.mir.numpy_functions import FUNCTIONS
 from xdsl_rlx.frontends.jaxpr.report import Report
+from xdsl_rlx.frontends.numpy.elements import SPELLED_OUT, UFUNCS
+from xdsl_rlx.frontends.numpy.functions import FUNCTIONS
 from xdsl_rlx.frontends.shared.errors import Missing
 from xdsl_rlx.lowering import run_errors
 from xdsl_rlx.lowering.analysis.kernel_work import KernelWork
-from xdsl_rlx.lowering.fusion_report import FusionGroup, MissedFusion
-from xdsl_rlx.lowering.inspection import BufferUse, Inspection, KernelUse
-from xdsl_rlx.lowering.memory_report import MemoryReport, SlotUse
-from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
-from xdsl_rlx.lowering.numba.runtime.profile import Chunk, LaunchTime, Profile, ThreadTime
-from xdsl_rlx.lowering.numba.runtime.roofline import Roofline
-from xdsl_rlx.lowering.text_tables import TextTable
+from xdsl_rlx.lowering.backend.driver.manifest import TensorSpec
+from xdsl_rlx.lowering.backend.runtime.profile import Chunk, LaunchTime, Profile, ThreadTime
+from xdsl_rlx.lowering.backend.runtime.roofline import Roofline
+from xdsl_rlx.lowering.reports.fusion_report import FusionGroup, MissedFusion
+from xdsl_rlx.lowering.reports.inspection import BufferUse, Inspection, KernelUse
+from xdsl_rlx.lowering.reports.memory_report import MemoryReport, SlotUse
+from xdsl_rlx.lowering.reports.text_tables import TextTable
 from xdsl_rlx.training import Backward, Forward, TrainingGraphs, TrainingMemory
 
 WIDTH = 100

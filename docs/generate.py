@@ -39,8 +39,8 @@ from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.value import OP
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering import target
-from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PLACE, VIEW
-from xdsl_rlx.lowering.nests import NEST
+from xdsl_rlx.lowering.fusion.analysis.loop_tables import LOOPS, PLACE, VIEW
+from xdsl_rlx.lowering.kernels import NEST
 from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, VJP, VMAP
 from xdsl_rlx.transforms.rules.rule_table import RuleTable

@@ -13,8 +13,8 @@ from names_table import JAX_VERSION, NAMES, TORCH, TORCH_VERSION, Missing
 
 import xdsl_rlx as rlx
 from xdsl_rlx import dialects, lowering, transforms
-from xdsl_rlx.dialects.mir.numpy_elements import SPELLED_OUT, UFUNCS
-from xdsl_rlx.dialects.mir.numpy_functions import FUNCTIONS
+from xdsl_rlx.frontends.numpy.elements import SPELLED_OUT, UFUNCS
+from xdsl_rlx.frontends.numpy.functions import FUNCTIONS
 
 CODE = re.compile(r"\b(?:rlx|np|x)(?:\.\w+)+")
 """A name in a counterpart that must exist."""

@@ -220,7 +220,7 @@ if __name__ == "__main__":
             "numba",
             "scipy.linalg.cython_blas",
             "xdsl_rlx.tree_functions",
-            "xdsl_rlx.lowering.numba.runtime.compile_module",
+            "xdsl_rlx.lowering.backend.runtime.compile_module",
         ):
             import_module(name)
         print(compiled_step(load_digits()[0], initial_weights())[1])

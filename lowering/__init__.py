@@ -5,7 +5,7 @@ from xdsl.utils.target import Target
 
 from xdsl_rlx.transforms import lazily
 
-ON_MIR = (
+PREPARE = (
     "mir-prepare-for-ad",
     "mir-prepare-for-fusion",
     "mir-decompose",
@@ -17,54 +17,54 @@ ON_MIR = (
     "rlx-jvp",
 )
 
-TO_LIR = (
-    "convert-mir-to-lir",
-    "lir-elide-copies",
-    "lir-merge-launches",
-    "lir-reduce-in-place",
-    "lir-overlap-collectives",
-    "lir-check-bounds",
-    "lir-merge-lengths",
-    "lir-prefetch-stores",
-    "lir-guard-range",
-    "lir-tile-matmuls",
-    "lir-outline-loops",
-    "lir-mark-unrolled",
-    "lir-plan-memory",
-)
-"""In the order in which they run."""
+TO_LIR = {
+    "convert-mir-to-lir": "bufferize",
+    "lir-elide-copies": "bufferize",
+    "lir-merge-launches": "bufferize",
+    "lir-reduce-in-place": "collectives",
+    "lir-overlap-collectives": "collectives",
+    "lir-check-bounds": "loops",
+    "lir-merge-lengths": "bufferize",
+    "lir-prefetch-stores": "loops",
+    "lir-guard-range": "loops",
+    "lir-tile-matmuls": "tiles",
+    "lir-outline-loops": "loops",
+    "lir-mark-unrolled": "loops",
+    "lir-plan-memory": "bufferize",
+}
+"""In the order in which they run; the folder of each."""
 
 
 def _get_numba() -> type[Target]:
-    from xdsl_rlx.lowering.numba.emit.targets import NumbaTarget
+    from xdsl_rlx.lowering.backend.runtime.targets import NumbaTarget
 
     return NumbaTarget
 
 
 def _get_llvm() -> type[Target]:
-    from xdsl_rlx.lowering.numba.emit.targets import LlvmTarget
+    from xdsl_rlx.lowering.backend.runtime.targets import LlvmTarget
 
     return LlvmTarget
 
 
 def _get_asm() -> type[Target]:
-    from xdsl_rlx.lowering.numba.emit.targets import AsmTarget
+    from xdsl_rlx.lowering.backend.runtime.targets import AsmTarget
 
     return AsmTarget
 
 
 def _get_html() -> type[Target]:
-    from xdsl_rlx.lowering.numba.emit.targets import HtmlTarget
+    from xdsl_rlx.lowering.backend.runtime.targets import HtmlTarget
 
     return HtmlTarget
 
 
 UNIVERSE = Universe(
     all_passes={
-        **lazily(__name__, ON_MIR),
-        **lazily(f"{__name__}.fuse", ["mir-fuse"]),
-        **lazily(__name__, TO_LIR),
-        **lazily(f"{__name__}.numba.runtime", ["mir-fold-constants", "rlx-to-lir"]),
+        **lazily(f"{__name__}.prepare", PREPARE),
+        **lazily(f"{__name__}.fusion", ["mir-fuse"]),
+        **{name: get for one, folder in TO_LIR.items() for name, get in lazily(f"{__name__}.{folder}", [one]).items()},
+        **lazily(f"{__name__}.backend.runtime", ["mir-fold-constants", "rlx-to-lir"]),
     },
     all_targets={"numba": _get_numba, "asm": _get_asm, "html": _get_html},
 )

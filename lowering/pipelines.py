@@ -9,27 +9,27 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.dialects.walks import ops_within
-from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
-from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
-from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
-from xdsl_rlx.lowering.lir_elide_copies import LirElideCopiesPass
-from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
-from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
-from xdsl_rlx.lowering.lir_merge_launches import LirMergeLaunchesPass
-from xdsl_rlx.lowering.lir_merge_lengths import LirMergeLengthsPass
-from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
-from xdsl_rlx.lowering.lir_overlap_collectives import LirOverlapCollectivesPass
-from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
-from xdsl_rlx.lowering.lir_prefetch_stores import LirPrefetchStoresPass
-from xdsl_rlx.lowering.lir_reduce_in_place import LirReduceInPlacePass
-from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
-from xdsl_rlx.lowering.mir_decompose import MirDecomposePass
-from xdsl_rlx.lowering.mir_normalize import MirNormalizePass
-from xdsl_rlx.lowering.mir_sink_copies import MirSinkCopiesPass
-from xdsl_rlx.lowering.mir_split_axes import MirSplitAxesPass
+from xdsl_rlx.lowering.bufferize.convert_mir_to_lir import ConvertMirToLirPass
+from xdsl_rlx.lowering.bufferize.lir_elide_copies import LirElideCopiesPass
+from xdsl_rlx.lowering.bufferize.lir_merge_launches import LirMergeLaunchesPass
+from xdsl_rlx.lowering.bufferize.lir_merge_lengths import LirMergeLengthsPass
+from xdsl_rlx.lowering.bufferize.lir_plan_memory import LirPlanMemoryPass
+from xdsl_rlx.lowering.collectives.lir_overlap_collectives import LirOverlapCollectivesPass
+from xdsl_rlx.lowering.collectives.lir_reduce_in_place import LirReduceInPlacePass
+from xdsl_rlx.lowering.fusion.mir_fuse import MirFusePass
+from xdsl_rlx.lowering.loops.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.loops.lir_guard_range import LirGuardRangePass
+from xdsl_rlx.lowering.loops.lir_mark_unrolled import LirMarkUnrolledPass
+from xdsl_rlx.lowering.loops.lir_outline_loops import LirOutlineLoopsPass
+from xdsl_rlx.lowering.loops.lir_prefetch_stores import LirPrefetchStoresPass
 from xdsl_rlx.lowering.pass_costs import with_costs
+from xdsl_rlx.lowering.prepare.mir_decompose import MirDecomposePass
+from xdsl_rlx.lowering.prepare.mir_normalize import MirNormalizePass
+from xdsl_rlx.lowering.prepare.mir_sink_copies import MirSinkCopiesPass
+from xdsl_rlx.lowering.prepare.mir_split_axes import MirSplitAxesPass
 from xdsl_rlx.lowering.run_errors import ConfigurationError
 from xdsl_rlx.lowering.target import COMMON, CostModel, PrepareCosts
+from xdsl_rlx.lowering.tiles.lir_tile_matmuls import LirTileMatmulsPass
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import RewritingPass
 from xdsl_rlx.transforms.mir_bucket_all_reduce import MirBucketAllReducePass
@@ -110,7 +110,7 @@ def prepared_for_fusion(costs: PrepareCosts) -> tuple[RewritingPass, ...]:
 def prepared_for_ad(reverse: bool = True) -> tuple[ModulePass, ...]:
     """The passes from blocks or tensor operations to operations that have derivatives; `reverse` converts loops too."""
     # of the pipelines above, which this module must define first
-    from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
+    from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
 
     return ConvertHirToMirPass("fusable"), MirPrepareForAdPass(reverse)
 
@@ -167,7 +167,7 @@ def remaining_passes(module: ModuleOp, threads: int, model: CostModel = COMMON) 
 
 def fusion_passes(module: ModuleOp, model: CostModel = COMMON) -> list[ModulePass]:
     """The passes from blocks or tensor ops to groups that are one kernel each."""
-    from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
+    from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass
 
     passes: list[ModulePass] = []
     ops = ops_within(module)

@@ -26,7 +26,7 @@ class _Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class Caches(_Checked):
-    """The data caches of one core. `numba/machine/model.py` reads the sizes of this machine."""
+    """The data caches of one core. `backend/machine/model.py` reads the sizes of this machine."""
 
     line_bytes: int = 64
     """Bytes of a cache line."""

@@ -16,16 +16,16 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CallFunctionOp, FftOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
-from xdsl_rlx.lowering.buffers import Argument, Buffer, contiguous
-from xdsl_rlx.lowering.callees.calls import called_function
-from xdsl_rlx.lowering.callees.fourier_calls import LibraryCall, fourier_calls
-from xdsl_rlx.lowering.callees.functions import functions
-from xdsl_rlx.lowering.callees.sorting import SortFunction
-from xdsl_rlx.lowering.nest import Iteration
-from xdsl_rlx.lowering.nest.kernel_builder import Nest
-from xdsl_rlx.lowering.nest.language import numpy_type
-from xdsl_rlx.lowering.nests import NEST
-from xdsl_rlx.lowering.nests.work import Work
+from xdsl_rlx.lowering.bufferize.buffers import Argument, Buffer, contiguous
+from xdsl_rlx.lowering.kernel_dsl import Iteration
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
+from xdsl_rlx.lowering.kernel_dsl.language import numpy_type
+from xdsl_rlx.lowering.kernels import NEST
+from xdsl_rlx.lowering.kernels.work import Work
+from xdsl_rlx.lowering.library.calls import called_function
+from xdsl_rlx.lowering.library.fourier_calls import LibraryCall, fourier_calls
+from xdsl_rlx.lowering.library.functions import functions
+from xdsl_rlx.lowering.library.sorting import SortFunction
 from xdsl_rlx.lowering.target import COMMON
 
 

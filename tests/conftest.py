@@ -82,7 +82,7 @@ def _effort(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to eight threads are used, on any machine."""
-    monkeypatch.setattr("xdsl_rlx.lowering.numba.driver.process.cores", lambda: 8)
+    monkeypatch.setattr("xdsl_rlx.lowering.backend.driver.process.cores", lambda: 8)
 
 
 @pytest.fixture

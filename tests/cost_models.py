@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from xdsl_rlx.lowering.numba.machine import model
+from xdsl_rlx.lowering.backend.machine import model
 from xdsl_rlx.lowering.target import CostModel
 
 

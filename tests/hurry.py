@@ -11,8 +11,8 @@ from zlib import crc32
 import pytest
 from levels import EVERY
 
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime import compile_module
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime import compile_module
 
 FOLDERS = ("benchmarks", "face", "fuzz", "lowering", "numerics", "transforms", "weaknesses")
 ONE_IN = 8

@@ -2,8 +2,8 @@
 
 import os
 
-from xdsl_rlx.lowering.numba.machine import cpu
-from xdsl_rlx.lowering.numba.machine.llvm import host
+from xdsl_rlx.lowering.backend.machine import cpu
+from xdsl_rlx.lowering.backend.machine.llvm import host
 
 EVERY = "EVERY_SAMPLE" in os.environ
 

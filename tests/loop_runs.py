@@ -8,12 +8,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
 
 from xdsl_rlx.builder import as_graph_module
-from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
-from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
-from xdsl_rlx.lowering.lir_plan_memory import LirPlanMemoryPass
-from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.bufferize.convert_mir_to_lir import ConvertMirToLirPass
+from xdsl_rlx.lowering.bufferize.lir_plan_memory import LirPlanMemoryPass
+from xdsl_rlx.lowering.fusion.mir_fuse import MirFusePass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass
 
 Array = np.ndarray[Any, Any]
 

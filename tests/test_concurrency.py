@@ -192,7 +192,7 @@ def _imported_late() -> set[str]:
 
 def test_nothing_is_imported_late_but_the_emitters():
     """Once a name of the package was used: two threads could wait for each other."""
-    emitters = "xdsl_rlx.lowering.numba.emit"
+    emitters = "xdsl_rlx.lowering.backend.llvm"
     late = _imported_late()
     assert len(late) > 30
     left = sorted(name for name in late if name.startswith(emitters))

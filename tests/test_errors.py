@@ -1,6 +1,6 @@
 """What a user can do wrong with graphs: each ends in an exception of ours that names the thing and says what to do.
 
-Wrong calls of single arguments are in lowering/numba/test_compiled_graph.py, wrong IR is in the files invalid.mlir of
+Wrong calls of single arguments are in lowering/backend/test_compiled_graph.py, wrong IR is in the files invalid.mlir of
 filecheck/dialects.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
+from xdsl_rlx.lowering.backend.driver.process import thread_count
 from xdsl_rlx.lowering.cache import limit
-from xdsl_rlx.lowering.numba.driver.process import thread_count
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, ConfigurationError
 
 IDENTITY = """

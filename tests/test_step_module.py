@@ -19,7 +19,7 @@ import pytest
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.emit.python_module import emit_python
+from xdsl_rlx.lowering.backend.numba.python_module import emit_python
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

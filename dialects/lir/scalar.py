@@ -1,7 +1,7 @@
 """
 Scalar functions inside kernels that upstream's `arith` and `math` lack.
 
-Functions without an instruction are defined in `lowering/numba/math`.
+Functions without an instruction are defined in `lowering/backend/math`.
 """
 
 import abc

@@ -1,5 +1,5 @@
 """Scalar expressions as IR: `ScalarBuilder` inserts scalar ops, `Scalar` is a value with Python's operators.
-Loops, memory and the meaning of the transcendental functions (see lowering/numba/math/mathlib.py) are not here."""
+Loops, memory and the meaning of the transcendental functions (see lowering/backend/math/mathlib.py) are not here."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class _Materialize(ConstantMaterializationInterface):
 
 _SHARED = {
     *("bodies", "builder", "core", "fields", "promotion", "value"),
-    *("numpy_elements", "numpy_functions", "numpy_methods", "numpy_shapes"),
+    "numpy_methods",
 }
 FAMILIES: tuple[ModuleType, ...] = tuple(
     import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__) if info.name not in _SHARED

@@ -19,7 +19,7 @@ _FAMILIES = ("linalg", "fft", "random", "lib.stride_tricks")
 
 class NumpyMethods:
     """
-    Protocols and methods of `numpy.ndarray`; the functions are in `numpy_functions.py`.
+    Protocols and methods of `numpy.ndarray`; the functions are in `frontends/numpy`.
 
     Arguments are NumPy's, in their order; `out` and `order` have their place.
     """
@@ -32,22 +32,22 @@ class NumpyMethods:
 
     def __array_ufunc__(self, ufunc: Callable[..., object], method: str, *inputs: Operand, **options: Any) -> Any:
         """A function of NumPy's that is an op: `array + value`, `np.exp(value)`; GraphTypeError for others."""
-        from xdsl_rlx.dialects.mir import numpy_functions
+        from xdsl_rlx.frontends.numpy import functions
 
-        return numpy_functions.of_ufunc(getattr(ufunc, "__name__", str(ufunc)), method, inputs, options)
+        return functions.of_ufunc(getattr(ufunc, "__name__", str(ufunc)), method, inputs, options)
 
     def __array_function__(self, func: Callable[..., object], _: object, args: Sequence[Any], kwargs: Any) -> Any:
         """The other functions of NumPy's: `np.sum(value, axis=0)`; GraphTypeError for those that no op computes."""
-        from xdsl_rlx.dialects.mir import numpy_functions
+        from xdsl_rlx.frontends.numpy import functions
 
         family = getattr(func, "__module__", "numpy").removeprefix("numpy").removeprefix(".")
         prefix = f"{family}." if family in _FAMILIES else ""
-        return numpy_functions.function(prefix + func.__name__, args, dict(kwargs))
+        return functions.function(prefix + func.__name__, args, dict(kwargs))
 
     def _numpy(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        from xdsl_rlx.dialects.mir import numpy_functions
+        from xdsl_rlx.frontends.numpy import functions
 
-        return numpy_functions.function(name, (self, *args), kwargs)
+        return functions.function(name, (self, *args), kwargs)
 
     @property
     def ndim(self) -> int:
@@ -272,9 +272,9 @@ class NumpyMethods:
 
     def compress(self, condition: Any, axis: int | None = None) -> Value:
         """Return the slices along an axis, or the elements, where a static mask is true."""
-        from xdsl_rlx.dialects.mir import numpy_functions
+        from xdsl_rlx.frontends.numpy import functions
 
-        return numpy_functions.function("compress", (condition, self, axis), {})
+        return functions.function("compress", (condition, self, axis), {})
 
     def dot(self, other: Operand) -> Value:
         """Return the matrix product; the dot product for vectors."""

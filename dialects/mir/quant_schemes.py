@@ -1,5 +1,5 @@
 """How quantised weights are packed: the schemes, their block sizes, and which operands go with them.
-What the bytes mean is in lowering/nests/quant.py."""
+What the bytes mean is in lowering/kernels/quant.py."""
 
 from __future__ import annotations
 

@@ -19,12 +19,12 @@ import numpy as np
 
 from xdsl_rlx.dialects.errors import NanError
 from xdsl_rlx.forks import at_fork
-from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
-from xdsl_rlx.lowering.numba.driver.layout import FfiApi, FfiBuffer, FfiFrame
-from xdsl_rlx.lowering.numba.driver.process import Words, address, driver, pool, words
-from xdsl_rlx.lowering.numba.machine import llvm
-from xdsl_rlx.lowering.numba.runtime.binding import report_check
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph, plan_of
+from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
+from xdsl_rlx.lowering.backend.driver.layout import FfiApi, FfiBuffer, FfiFrame
+from xdsl_rlx.lowering.backend.driver.process import Words, address, driver, pool, words
+from xdsl_rlx.lowering.backend.machine import llvm
+from xdsl_rlx.lowering.backend.runtime.binding import report_check
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph, plan_of
 
 Array = np.ndarray[Any, Any]
 

@@ -25,7 +25,7 @@ from xdsl_rlx.forks import at_fork
 from xdsl_rlx.frontends.hosts.jax_program import JaxProgram, Run, call_p, everywhere
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.linearization import ShapeDtypeStruct
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import OBSERVER
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import OBSERVER
 from xdsl_rlx.static_keys import is_static_leaf, static_key
 from xdsl_rlx.tracing import PLAIN, name_of, traced
 from xdsl_rlx.tree import Tree

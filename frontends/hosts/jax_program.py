@@ -37,8 +37,8 @@ from xdsl_rlx.frontends.hosts.split_function import INPUT, OUTPUT, SplitFunction
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.stablehlo.write import stablehlo_text
 from xdsl_rlx.linearization import ShapeDtypeStruct
-from xdsl_rlx.lowering.numba.runtime.build_program import spec_of
-from xdsl_rlx.lowering.numba.runtime.weights import Weights
+from xdsl_rlx.lowering.backend.runtime.build_program import spec_of
+from xdsl_rlx.lowering.backend.runtime.weights import Weights
 from xdsl_rlx.tracing import builder_of
 from xdsl_rlx.tree import flatten
 

@@ -8,7 +8,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir.scalar_builder import ScalarBuilder
-from xdsl_rlx.lowering.numba.math import math_inverse, math_normal
+from xdsl_rlx.lowering.backend.math import math_inverse, math_normal
 
 _FUNCTIONS = {"erfcx": math_normal.erfcx, "ndtri": math_inverse.ndtri}
 

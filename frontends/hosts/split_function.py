@@ -24,9 +24,9 @@ from xdsl_rlx.compiling import compile
 from xdsl_rlx.dialects.constants import NAMED
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of, shape_of
 from xdsl_rlx.linearization import ShapeDtypeStruct
-from xdsl_rlx.lowering.numba.runtime.build_program import spec_of
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
-from xdsl_rlx.lowering.numba.runtime.weights import Weights
+from xdsl_rlx.lowering.backend.runtime.build_program import spec_of
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.runtime.weights import Weights
 from xdsl_rlx.passes import run_passes
 from xdsl_rlx.static_keys import is_static_leaf
 from xdsl_rlx.tracing import Traced, name_of, traced

@@ -18,7 +18,7 @@ from xdsl_rlx.frontends.hosts.torch_recurrent import with_recurrent_layers
 from xdsl_rlx.frontends.hosts.torch_residuals import with_least_residuals
 from xdsl_rlx.frontends.hosts.torch_threads import calm_openmp
 from xdsl_rlx.frontends.shared.errors import FrontendError, missing_ops
-from xdsl_rlx.lowering.numba.driver.process import thread_count
+from xdsl_rlx.lowering.backend.driver.process import thread_count
 
 assert table.ROWS
 

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 
 from xdsl_rlx.frontends.hosts.torch_memory import array_of, tensor_of
-from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
-from xdsl_rlx.lowering.numba.driver.layout import NumpyArray
-from xdsl_rlx.lowering.numba.runtime.binding import layout_is_known
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import OBSERVER, CompiledGraph
+from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
+from xdsl_rlx.lowering.backend.driver.layout import NumpyArray
+from xdsl_rlx.lowering.backend.runtime.binding import layout_is_known
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import OBSERVER, CompiledGraph
 
 TENSORS = (torch.Tensor, torch.nn.Parameter)
 

@@ -13,7 +13,7 @@ from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.bodies import end_of, ops_of
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, WhileOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.buffers import Buffer
+from xdsl_rlx.lowering.bufferize.buffers import Buffer
 from xdsl_rlx.lowering.loops.scan_loop import Lowering, captured_by_loop
 from xdsl_rlx.transforms.located import replace
 
@@ -22,11 +22,11 @@ def lower_if(op: IfOp, into: Lowering) -> lir.IfOp:
     """Launch what is to happen in front of a branch; gives that branch, both parts of which compute the results."""
     branch = lir.IfOp(into.buffers.seen_as(into.launches.read(op.predicate)))
     branch.location = op.location
-    homes = [_home(result, into) for result in op.results]
+    destinations = [_destination(result, into) for result in op.results]
     captured = [into.buffers.of[value] for value in op.captured]
     for block, part in zip(op.branches, (branch.then, branch.otherwise), strict=True):
-        _fill(part.block, block, captured, homes, into)
-    into.buffers.of |= dict(zip(op.results, homes, strict=True))
+        _fill(part.block, block, captured, destinations, into)
+    into.buffers.of |= dict(zip(op.results, destinations, strict=True))
     return branch
 
 
@@ -42,7 +42,7 @@ def lower_while(op: WhileOp, into: Lowering) -> lir.WhileOp:
     loop.location = op.location
     places: list[Buffer] = []
     for init, result in zip(op.init, op.carries, strict=True):
-        place = _home(result, into)
+        place = _destination(result, into)
         into.launches.copy(into.launches.read(init, False), place, init, op.location)
         places.append(place)
     captured = captured_by_loop(op.captured, into)
@@ -75,17 +75,17 @@ def inline_remats(func: FuncOp) -> None:
         replace(op, end_of(block).values)
 
 
-def _home(value: SSAValue, into: Lowering) -> Buffer:
+def _destination(value: SSAValue, into: Lowering) -> Buffer:
     """Where a value is computed into: without gaps, and nothing else."""
-    home = into.buffers.home(value)
-    return home if home.is_contiguous else into.buffers.room(shape_of(value), element_of(value), value)
+    destination = into.buffers.destination(value)
+    return destination if destination.is_contiguous else into.buffers.room(shape_of(value), element_of(value), value)
 
 
-def _fill(target: Block, block: Block, given: Sequence[Buffer], homes: Sequence[Buffer], into: Lowering) -> None:
+def _fill(target: Block, block: Block, given: Sequence[Buffer], destinations: Sequence[Buffer], into: Lowering) -> None:
     """Lower the ops of a body into a part of a program, so that what it yields is in these buffers at the end."""
 
     def lower() -> None:
         into.buffers.of |= dict(zip(block.args, given, strict=True))
-        into.block_of(ops_of(block), list(zip(end_of(block).values, homes, strict=True)))
+        into.block_of(ops_of(block), list(zip(end_of(block).values, destinations, strict=True)))
 
     into.buffers.inside(target, lower)

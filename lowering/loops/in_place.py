@@ -8,7 +8,7 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 
 
 def store_in_place(nest: Nest, old: SSAValue, new: SSAValue, size: int) -> bool:

@@ -13,7 +13,7 @@ from xdsl_rlx.dialects.lir.bounds import constant_index, reaches
 from xdsl_rlx.dialects.lir.kernel import OUTLINE, UNROLL
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.lowering.nest.kernel_builder import INDEX, Nest
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import INDEX, Nest
 
 
 def can_be_inlined(kernel: KernelOp) -> bool:

@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.kernel import LANES
-from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 
 
 def merge_loops(nest: Nest) -> None:

@@ -11,10 +11,10 @@ from xdsl.ir import Block, SSAValue
 from xdsl_rlx.dialects.lir import IfOp, KernelOp, LaunchOp, LoopOp, PollOp, SlotOp, StepOp, ViewOp, WhileOp
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest, end_block
 from xdsl_rlx.lowering.loops.inlining import BufferWindow, inline
 from xdsl_rlx.lowering.loops.merge_loops import merge_loops
 from xdsl_rlx.lowering.loops.outlined import BufferLine, Outlined
-from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest, end_block
 from xdsl_rlx.lowering.target import LoopCosts
 
 

@@ -16,12 +16,12 @@ from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.places import ByteSpan, LoopMove
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.loops.in_place import store_in_place
 from xdsl_rlx.lowering.loops.inlining import BufferWindow, inline
 from xdsl_rlx.lowering.loops.loop_parts import WHOLE, parts_of
 from xdsl_rlx.lowering.loops.merge_loops import merge_loops
 from xdsl_rlx.lowering.loops.outlined import BufferLine, Outlined
-from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.target import LoopCosts
 
 

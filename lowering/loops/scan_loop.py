@@ -1,6 +1,6 @@
 """`mir.scan` to `lir.loop`: a carry has two places that iterations read and write by turns, or is read and written in
 its stack, and what is stacked or scanned over is seen element by element. Which scans become loops is decided in
-`lowering/mir_decompose.py`."""
+`lowering/prepare/mir_decompose.py`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.buffers import Buffer, contiguous
-from xdsl_rlx.lowering.fuse.loop_tables import StridedLayout
-from xdsl_rlx.lowering.launches import Launches
-from xdsl_rlx.lowering.program_buffers import ProgramBuffers
+from xdsl_rlx.lowering.bufferize.buffers import Buffer, contiguous
+from xdsl_rlx.lowering.bufferize.launches import Launches
+from xdsl_rlx.lowering.bufferize.program_buffers import ProgramBuffers
+from xdsl_rlx.lowering.fusion.analysis.loop_tables import StridedLayout
 
 
 class Lowering(Protocol):
@@ -80,8 +80,10 @@ def lower_scan(op: ScanOp, into: Lowering) -> lir.LoopOp:
     others = [(y, value) for y, value in _stacked(op) if y not in into.buffers.of]
     stacked: list[SSAValue] = []
     for y, _ in others:
-        home = into.buffers.home(y)
-        into.buffers.of[y] = home if home.is_contiguous else into.buffers.room(shape_of(y), element_of(y), y)
+        destination = into.buffers.destination(y)
+        into.buffers.of[y] = (
+            destination if destination.is_contiguous else into.buffers.room(shape_of(y), element_of(y), y)
+        )
         stacked.append(into.buffers.seen_as(into.buffers.of[y]))
 
     def step(source: SSAValue, shift: int = 0, period: int | None = None) -> Buffer:

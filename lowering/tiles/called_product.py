@@ -13,8 +13,9 @@ from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
-from xdsl_rlx.lowering.callees.called import CalledFunction
-from xdsl_rlx.lowering.callees.products import (
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
+from xdsl_rlx.lowering.library.called import CalledFunction
+from xdsl_rlx.lowering.library.products import (
     LinesFunction,
     PaddedLinesFunction,
     PaddedTileFunction,
@@ -22,7 +23,6 @@ from xdsl_rlx.lowering.callees.products import (
     TileFunction,
     TransposedFunction,
 )
-from xdsl_rlx.lowering.nest.kernel_builder import Nest
 from xdsl_rlx.lowering.target import TileCosts
 from xdsl_rlx.lowering.tiles.factors import Factors, Matrix
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED

@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type
-from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
 
 
 class Along(IntEnum):

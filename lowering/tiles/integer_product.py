@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import MemRefType, i32
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 from xdsl_rlx.lowering.tiles.factors import Factors, Offsets
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.lowering.nest.kernel_builder import Nest
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 
 MERGED = 4
 """Lines that one loop brings together or takes apart: LLVM has good shuffles for as many."""

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         dynamic_update_slice_in_dim,
     )
     from xdsl_rlx.init import key
+    from xdsl_rlx.inspecting import inspect, report
     from xdsl_rlx.linearization import ShapeDtypeStruct, eval_shape, linear_transpose, linearize
     from xdsl_rlx.low_precision import (
         CalibrationEntry,
@@ -70,9 +71,9 @@ if TYPE_CHECKING:
         quantized_weight_bits,
         scale_loss,
     )
-    from xdsl_rlx.lowering.fusion_report import FusionReport
-    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
-    from xdsl_rlx.lowering.numba.runtime.weights import Weights
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.backend.runtime.weights import Weights
+    from xdsl_rlx.lowering.reports.fusion_report import FusionReport
     from xdsl_rlx.lowering.run_errors import ArgumentError, OutOfBoundsError
     from xdsl_rlx.op_functions import dropout, softmax_cross_entropy
     from xdsl_rlx.passes import (
@@ -81,7 +82,6 @@ if TYPE_CHECKING:
         run_passes,
     )
     from xdsl_rlx.scipy_functions import ScipyFunction, scipy_fun
-    from xdsl_rlx.seeing import inspect, report
     from xdsl_rlx.segments import segment_max, segment_min, segment_prod, segment_sum
     from xdsl_rlx.sized import (
         argwhere,
@@ -300,7 +300,7 @@ _HOMES = {
     "xdsl_rlx.dialects.errors": ("GraphError", "NanError", "RlxError"),
     "xdsl_rlx.segments": ("segment_max", "segment_min", "segment_prod", "segment_sum"),
     "xdsl_rlx.scipy_functions": ("ScipyFunction", "scipy_fun"),
-    "xdsl_rlx.seeing": ("inspect", "report"),
+    "xdsl_rlx.inspecting": ("inspect", "report"),
     "xdsl_rlx.training": ("TrainingProgram", "compile_training"),
     "xdsl_rlx.low_precision": (
         "CalibrationEntry",
@@ -311,10 +311,10 @@ _HOMES = {
         "scale_loss",
     ),
     "xdsl_rlx.transforms.precision": ("PrecisionPolicy",),
-    "xdsl_rlx.lowering.fusion_report": ("FusionReport",),
+    "xdsl_rlx.lowering.reports.fusion_report": ("FusionReport",),
     "xdsl_rlx.lowering.run_errors": ("ArgumentError", "OutOfBoundsError"),
-    "xdsl_rlx.lowering.numba.runtime.compiled_graph": ("CompiledGraph",),
-    "xdsl_rlx.lowering.numba.runtime.weights": ("Weights",),
+    "xdsl_rlx.lowering.backend.runtime.compiled_graph": ("CompiledGraph",),
+    "xdsl_rlx.lowering.backend.runtime.weights": ("Weights",),
 }
 
 
@@ -355,17 +355,17 @@ _ELSEWHERE = {
 
 _LATE = (
     "xdsl_rlx.dialects.lir.schedule",
-    "xdsl_rlx.dialects.mir.numpy_functions",
+    "xdsl_rlx.frontends.numpy.functions",
     "xdsl_rlx.distributed",
     "xdsl_rlx.frontends.shared.needed",
     "xdsl_rlx.gguf_file",
     "xdsl_rlx.jacobian_columns",
-    "xdsl_rlx.lowering.memory_report",
-    "xdsl_rlx.lowering.mir_fit_memory",
-    "xdsl_rlx.lowering.mir_prepare_for_fusion",
-    "xdsl_rlx.lowering.nests.custom",
-    "xdsl_rlx.lowering.numba.runtime.launch_times",
-    "xdsl_rlx.lowering.numba.runtime.rlx_to_lir",
+    "xdsl_rlx.lowering.reports.memory_report",
+    "xdsl_rlx.lowering.prepare.mir_fit_memory",
+    "xdsl_rlx.lowering.prepare.mir_prepare_for_fusion",
+    "xdsl_rlx.lowering.kernels.custom",
+    "xdsl_rlx.lowering.backend.runtime.launch_times",
+    "xdsl_rlx.lowering.backend.runtime.rlx_to_lir",
     "xdsl_rlx.nan_search",
     "xdsl_rlx.random",
     "xdsl_rlx.transforms.rules.custom",

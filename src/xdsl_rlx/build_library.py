@@ -18,14 +18,14 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
+from xdsl_rlx.lowering.backend.driver.process import driver_code, driver_key
+from xdsl_rlx.lowering.backend.llvm.llvm_calls import common_versions
+from xdsl_rlx.lowering.backend.llvm.llvm_module import by_effort, library_llvm
+from xdsl_rlx.lowering.backend.machine import llvm
+from xdsl_rlx.lowering.backend.machine.model import cost_model
+from xdsl_rlx.lowering.backend.runtime.shared_code import function_key
 from xdsl_rlx.lowering.cache import INSTALLED, install, is_installed
-from xdsl_rlx.lowering.callees.common import common_functions
-from xdsl_rlx.lowering.numba.driver.process import driver_code, driver_key
-from xdsl_rlx.lowering.numba.emit.llvm_calls import common_versions
-from xdsl_rlx.lowering.numba.emit.llvm_module import by_effort, library_llvm
-from xdsl_rlx.lowering.numba.machine import llvm
-from xdsl_rlx.lowering.numba.machine.model import cost_model
-from xdsl_rlx.lowering.numba.runtime.shared_code import function_key
+from xdsl_rlx.lowering.library.common import common_functions
 
 _CHUNK = 20
 """Functions that a process takes at a time."""

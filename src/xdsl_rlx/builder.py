@@ -34,7 +34,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xdsl_rlx.derive import Derivation, Interface
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
@@ -47,6 +46,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value
 from xdsl_rlx.dialects.names import fresh_name, hint_of
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
 from xdsl_rlx.inlined import InlinedOp, Unexpanded, copy_ops, expanded, placed
+from xdsl_rlx.pass_cache import Derivation, Interface
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.mir_pin_taps import pin
 from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, NamedArgument, Signature, graph_of

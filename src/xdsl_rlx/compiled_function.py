@@ -24,7 +24,7 @@ from xdsl_rlx.dialects.arrays import READERS
 from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.donation import Donate, Donations, asked, check_overlaps
-from xdsl_rlx.lowering.numba.runtime.observer import OBSERVER
+from xdsl_rlx.lowering.backend.runtime.observer import OBSERVER
 from xdsl_rlx.lowering.run_errors import ArgumentError
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
 from xdsl_rlx.tracing import EAGER, PLAIN, Traced, builder_of, is_tracing, name_of, traced, type_of
@@ -33,8 +33,8 @@ from xdsl_rlx.tree import Flatten, Structure, Tree, instance_of, unflatten
 from xdsl_rlx.weak_integers import Fit
 
 if TYPE_CHECKING:
-    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
-    from xdsl_rlx.lowering.numba.runtime.profile import Profile
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.backend.runtime.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -402,7 +402,7 @@ def _scalars(
     compiled: CompiledGraph, inputs: Sequence[str], donate: Container[str]
 ) -> Iterator[tuple[int, np.dtype[Any]]]:
     """The numbers and dtypes of the operands that may be given as numbers: a donated one is written to."""
-    from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
+    from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
 
     specs = {spec.name: spec for spec in compiled.program.arguments}
     for number, name in enumerate(inputs):

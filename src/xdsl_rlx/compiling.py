@@ -14,16 +14,16 @@ from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.dispatch import as_decorator, of_functions
-from xdsl_rlx.lowering.fusion_report import FusionReport, report_of
+from xdsl_rlx.lowering.reports.fusion_report import FusionReport, report_of
 from xdsl_rlx.passes import above_lir, hir_lowering, run_passes, with_signature
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_donate import MirDonatePass
 
 if TYPE_CHECKING:
     from xdsl_rlx.compiled_function import CompiledFunction
-    from xdsl_rlx.lowering.memory_report import MemoryReport
-    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
-    from xdsl_rlx.lowering.numba.runtime.weights import Weights
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.backend.runtime.weights import Weights
+    from xdsl_rlx.lowering.reports.memory_report import MemoryReport
 
 
 @checked
@@ -35,7 +35,7 @@ def fusion_report(graph: AnyGraph) -> FusionReport:
     intermediate value is also an output. `str` of the report is a table, and `summary` its first line. Raises
     GraphError for a graph that cannot be fused.
     """
-    from xdsl_rlx.lowering.numba.machine.model import cost_model
+    from xdsl_rlx.lowering.backend.machine.model import cost_model
 
     source = above_lir(graph, "fusion_report")
     try:
@@ -67,7 +67,7 @@ def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
     The pass is `rlx-to-lir`. `compile` runs it before LLVM, and for the same processor. Raises GraphError if `threads`
     is less than 1.
     """
-    from xdsl_rlx.lowering.numba.runtime.rlx_to_lir import RlxToLirPass
+    from xdsl_rlx.lowering.backend.runtime.rlx_to_lir import RlxToLirPass
 
     return run_passes(graph, [RlxToLirPass(threads)])
 
@@ -156,7 +156,7 @@ def compile(
     Raises GraphError for an unknown backend, a graph that cannot be lowered, a donated output whose type differs from
     that of its argument, and a budget that cannot be met. The message about a budget states the minimum.
     """
-    from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_source
+    from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_source
 
     _check_options(backend, weights)
     source = as_graph_module(graph)
@@ -174,8 +174,8 @@ def compile(
 
 
 def _check_options(backend: str, weights: Weights | None) -> None:
-    from xdsl_rlx.lowering.numba.runtime.compile_module import Backend
-    from xdsl_rlx.lowering.numba.runtime.weights import Weights
+    from xdsl_rlx.lowering.backend.runtime.compile_module import Backend
+    from xdsl_rlx.lowering.backend.runtime.weights import Weights
 
     if backend not in list(Backend):
         raise GraphError(f"backend: expected one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
@@ -209,10 +209,10 @@ def donations(donate: Mapping[Any, SupportsIndex] | None, keys: Any = str) -> di
 
 
 def fitted(source: GraphModule, memory_budget: SupportsIndex, threads: SupportsIndex | None) -> GraphModule:
-    from xdsl_rlx.lowering.mir_fit_memory import MirFitMemoryPass
-    from xdsl_rlx.lowering.numba.driver.process import thread_count
-    from xdsl_rlx.lowering.numba.machine.model import cost_model
+    from xdsl_rlx.lowering.backend.driver.process import thread_count
+    from xdsl_rlx.lowering.backend.machine.model import cost_model
     from xdsl_rlx.lowering.pass_costs import with_costs
+    from xdsl_rlx.lowering.prepare.mir_fit_memory import MirFitMemoryPass
 
     if isinstance(memory_budget, bool) or not hasattr(memory_budget, "__index__"):
         raise GraphTypeError(f"memory_budget: expected a whole number of bytes, got {shown(memory_budget)}")
@@ -225,8 +225,8 @@ def memory_report(graph: AnyGraph, threads: SupportsIndex | None = None) -> Memo
     """
     Return the memory use of the program that `compile` makes of a graph, buffer by buffer; `str` of it is a table.
     """
-    from xdsl_rlx.lowering.memory_report import memory_report as report
-    from xdsl_rlx.lowering.numba.driver.process import thread_count
+    from xdsl_rlx.lowering.backend.driver.process import thread_count
+    from xdsl_rlx.lowering.reports.memory_report import memory_report as report
 
     return report(lower(graph, thread_count(threads)).module)
 
@@ -243,7 +243,7 @@ def numba_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
 
     It runs on at most `threads` threads. Raises GraphError for a graph that cannot be lowered.
     """
-    from xdsl_rlx.lowering.numba.emit.python_module import emit_python
+    from xdsl_rlx.lowering.backend.numba.python_module import emit_python
 
     return _printed(lambda module: emit_python(module, index(threads)), graph, threads)
 
@@ -253,7 +253,7 @@ def llvm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
     """
     Return the LLVM IR, before optimisation, of the kernels that `compile` makes of the graph for `threads` threads.
     """
-    from xdsl_rlx.lowering.numba.emit.listing import llvm_listing
+    from xdsl_rlx.lowering.backend.llvm.listing import llvm_listing
 
     return _printed(llvm_listing, graph, threads)
 
@@ -261,13 +261,13 @@ def llvm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
 @checked
 def asm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
     """Return the assembly of the kernels of `llvm_source` for the processor that `compile` compiles for."""
-    from xdsl_rlx.lowering.numba.emit.listing import asm_listing
+    from xdsl_rlx.lowering.backend.llvm.listing import asm_listing
 
     return _printed(asm_listing, graph, threads)
 
 
 def _printed(emit: Callable[[ModuleOp], str], graph: AnyGraph, threads: SupportsIndex) -> str:
-    from xdsl_rlx.lowering.numba.driver.process import thread_count
+    from xdsl_rlx.lowering.backend.driver.process import thread_count
 
     try:
         return emit(lower(graph, thread_count(threads)).module)

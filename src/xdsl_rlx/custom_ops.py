@@ -94,8 +94,8 @@ def custom_op(
 
         add_rows(kind, Functions(None if own_nest else function, vjp, jvp, vmap, dict(inert or {})))
         if own_nest:
-            from xdsl_rlx.lowering.nests import NEST
-            from xdsl_rlx.lowering.nests.custom import custom_nest
+            from xdsl_rlx.lowering.kernels import NEST
+            from xdsl_rlx.lowering.kernels.custom import custom_nest
 
             NEST.add(kind, custom_nest(function, iterations))
         return CustomKernel(name, function)

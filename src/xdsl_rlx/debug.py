@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xdsl_rlx.dialects.errors import GraphError, NanError
-from xdsl_rlx.lowering.numba.driver.debug_prints import formatted
-from xdsl_rlx.lowering.numba.runtime.observer import OBSERVER
+from xdsl_rlx.lowering.backend.driver.debug_prints import formatted
+from xdsl_rlx.lowering.backend.runtime.observer import OBSERVER
 from xdsl_rlx.print_templates import template
 from xdsl_rlx.tracing import EAGER, builder_of, is_tracing
 
 if TYPE_CHECKING:
-    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 
 __all__ = ["breakpoint", "check_nans", "print"]
 

@@ -22,8 +22,8 @@ from xdsl_rlx.dialects.errors import GraphError, GraphIndexError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import Value
 from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.dispatch import of_functions
-from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.lowering.pipelines import gradient_passes, prepared_for_ad, tangent_passes
+from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.passes import above_lir, hir_lowering, run_passes
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
@@ -36,7 +36,7 @@ from xdsl_rlx.transforms.mir_vmap import MirVmapPass
 if TYPE_CHECKING:
     import numpy as np
 
-    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.tree_functions import Which
 
 
@@ -256,7 +256,7 @@ def jacfwd(
     by `wrt`. One program computes all columns at once. It stores, for each element of `wrt`, a tangent of every value
     that depends on `wrt`. A compiled `rlx.jvp` of one argument runs once per column instead.
     """
-    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 
     if isinstance(graph, CompiledGraph):
         from xdsl_rlx.jacobian_columns import by_columns

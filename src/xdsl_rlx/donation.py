@@ -47,7 +47,7 @@ def check_overlaps(parameters: Parameters, values: Sequence[Any], donate: Iterab
 
     The message names both as the caller does: `state['ema']['w']`.
     """
-    from xdsl_rlx.lowering.numba.runtime.overlaps import CallBuffer, Use, overlapping
+    from xdsl_rlx.lowering.backend.runtime.overlaps import CallBuffer, Use, overlapping
 
     donated = {place for one in donate for place in parameters.places(values, one)}
     buffers: list[CallBuffer] = []

@@ -8,10 +8,10 @@ from pathlib import Path
 from xdsl_rlx.checkpoint_files import save
 from xdsl_rlx.compiled_function import CompiledFunction, only_graph
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
-from xdsl_rlx.lowering.numba.driver.process import thread_count
-from xdsl_rlx.lowering.numba.export.loaded import ExportedProgram
-from xdsl_rlx.lowering.numba.export.write_library import write_library
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.driver.process import thread_count
+from xdsl_rlx.lowering.backend.export.loaded import ExportedProgram
+from xdsl_rlx.lowering.backend.export.write_library import write_library
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 
 __all__ = ["ExportedProgram", "export", "load_export"]
 

@@ -1,5 +1,5 @@
 """Graphs copied into graphs, of which the ops are copied when somebody looks: until then one op stands for them.
-So passes that are known to succeed (`derive.py`) do not run for a program that the cache on disk has."""
+So passes that are known to succeed (`pass_cache.py`) do not run for a program that the cache on disk has."""
 
 from __future__ import annotations
 

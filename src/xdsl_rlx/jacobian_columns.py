@@ -12,9 +12,9 @@ import numpy as np
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.names import fresh_name
-from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
-from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
+from xdsl_rlx.lowering.backend.driver.manifest import TensorSpec
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 
 Array = np.ndarray[Any, Any]
 

@@ -27,12 +27,12 @@ from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp, is_continuous
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp, WhereOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
+from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
 from xdsl_rlx.passes import lower_hir
 from xdsl_rlx.transforms.signature import KIND, NAME
 
 if TYPE_CHECKING:
-    from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 
 Array = np.ndarray[Any, Any]
 

@@ -18,11 +18,11 @@ from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, ParseError, PassFailedException, VerifyException
 
 from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module, stage_of
-from xdsl_rlx.derive import Derivation, Outcome, apply_passes, known_outcome, note_outcome, outcome_key
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.lowering import UNIVERSE as LOWERING
+from xdsl_rlx.pass_cache import Derivation, Outcome, apply_passes, known_outcome, note_outcome, outcome_key
 from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import verify_dominance

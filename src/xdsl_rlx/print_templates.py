@@ -14,8 +14,8 @@ import numpy as np
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.value import Value
-from xdsl_rlx.lowering.numba.driver.debug_prints import formatted
-from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
+from xdsl_rlx.lowering.backend.driver.debug_prints import formatted
+from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
 
 _CONTAINERS = {tuple: "()", list: "[]"}
 

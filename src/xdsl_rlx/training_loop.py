@@ -23,7 +23,7 @@ from xdsl_rlx.compiled_function import CompiledFunction
 from xdsl_rlx.dialects.arrays import is_array
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
-from xdsl_rlx.lowering.numba.driver.collectives import connected
+from xdsl_rlx.lowering.backend.driver.collectives import connected
 from xdsl_rlx.tree import Tree, flatten, paths, unflatten
 from xdsl_rlx.tree import map as map_leaves
 

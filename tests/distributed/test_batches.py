@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.driver.collectives import Engine, connect
+from xdsl_rlx.lowering.backend.driver.collectives import Engine, connect
 
 
 class Alone(Engine):

@@ -11,8 +11,8 @@ from levels import EVERY
 from mpi_jobs import run_job
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, Engine, connect
-from xdsl_rlx.lowering.numba.driver.process import driver
+from xdsl_rlx.lowering.backend.driver.collectives import COLLECTIVES, Engine, connect
+from xdsl_rlx.lowering.backend.driver.process import driver
 
 PROGRAM = """
 lir.program @f attributes {arena_bytes = 128 : i64, alignment = 64 : i64} {

@@ -11,7 +11,7 @@ import pytest
 from arm_machine import Machine
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
+from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
 
 CC = f"{sys.executable} -m ziglang cc -target aarch64-linux-gnu"
 

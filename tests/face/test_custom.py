@@ -15,7 +15,7 @@ from xdsl.context import Context
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.fingerprint import fingerprint
-from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
 
 
 def graph(kernel: Callable[..., Any], **options: Any) -> rlx.Graph:

@@ -14,8 +14,8 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
-from xdsl_rlx.dialects.mir.numpy_elements import UFUNCS
-from xdsl_rlx.dialects.mir.numpy_functions import FUNCTIONS
+from xdsl_rlx.frontends.numpy.elements import UFUNCS
+from xdsl_rlx.frontends.numpy.functions import FUNCTIONS
 
 jax.config.update("jax_enable_x64", True)
 

@@ -20,8 +20,8 @@ from loop_texts import double_buffered, nested, stacked
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.driver.dtypes import dtype_of
-from xdsl_rlx.lowering.numba.driver.manifest import TensorSpec
+from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
+from xdsl_rlx.lowering.backend.driver.manifest import TensorSpec
 
 Array = np.ndarray[Any, Any]
 

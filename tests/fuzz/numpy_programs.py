@@ -15,8 +15,8 @@ from fuzz.numpy_draws import Call, Draw, Entry
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.mir.value import Value
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
 
 FAMILIES: dict[str, dict[str, Entry]] = {
     "elements": numpy_table_elements.TABLE,

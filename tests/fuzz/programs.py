@@ -14,9 +14,9 @@ from levels import EVERY
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 
 Array = np.ndarray[Any, Any]
 Step = Callable[["Maker"], Any]

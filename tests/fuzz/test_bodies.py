@@ -16,8 +16,8 @@ from oracle import run
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
 from xdsl_rlx.transforms import mir_fission_scans
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from fuzz.numpy_programs import FAMILIES, NOT_COMPLEX, TABLE, differences, drawn
 
-from xdsl_rlx.dialects.mir import numpy_functions
-from xdsl_rlx.dialects.mir.numpy_elements import SPELLED_OUT, UFUNCS
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.frontends.numpy import functions as numpy_functions
+from xdsl_rlx.frontends.numpy.elements import SPELLED_OUT, UFUNCS
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
 
 EVERY = "EVERY_SAMPLE" in os.environ
 STEPS = {"elements": 2, "reductions": 4, "shapes": 3, "linalg": 8}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.nest import Iteration
+from xdsl_rlx.lowering.kernel_dsl import Iteration
 
 ROWS, COLUMNS = 5, 7
 

@@ -13,11 +13,11 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
-from xdsl_rlx.derive import context
-from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
-from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
-from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
+from xdsl_rlx.lowering.fusion.mir_fuse import MirFusePass
 from xdsl_rlx.lowering.pipelines import remaining_passes
+from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass
+from xdsl_rlx.pass_cache import context
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -1,7 +1,7 @@
 """Sizes, thresholds and costs of passes are fields of the cost model, described, and options that pipelines fill.
 
 A module-level name in capitals with a number as its value is such a size, unless `FACTS` says what else it is: a fact
-about LLVM, a representation, a format, or the patience of a user. Kernels of single ops (`lowering/nests`) keep the
+about LLVM, a representation, a format, or the patience of a user. Kernels of single ops (`lowering/kernels`) keep the
 extents of their blocks.
 """
 
@@ -18,22 +18,33 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from xdsl_rlx.lowering import UNIVERSE, target
-from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
 from xdsl_rlx.lowering.pass_costs import with_costs
 from xdsl_rlx.lowering.pipelines import prepared_for_fusion, remaining_passes
+from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass
 from xdsl_rlx.lowering.target import COMMON, CostModel
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("", "fuse", "groups", "loops", "tiles")
+FOLDERS = (
+    "",
+    "prepare",
+    "fusion",
+    "fusion/analysis",
+    "fusion/codegen",
+    "bufferize",
+    "collectives",
+    "loops",
+    "tiles",
+    "reports",
+)
 
 FACTS = {
     "lowering/cache.py": {"_LOCK_SECONDS", "_OLD_SECONDS", "_PART", "_DEFAULT_LIMIT"},  # files on disk
     "lowering/progress.py": {"PATIENCE", "PAUSE"},  # what a user waits for
-    "lowering/fuse/bit_sets.py": {"WIDTH"},  # a representation
-    "lowering/groups/group.py": {"ROW", "UNIT", "BATCH", "LANE"},  # names of indices
+    "lowering/fusion/analysis/bit_sets.py": {"WIDTH"},  # a representation
+    "lowering/fusion/codegen/group.py": {"ROW", "UNIT", "BATCH", "LANE"},  # names of indices
     # loops that LLVM's vectoriser takes, which the emitter asks about, too
-    "lowering/functions.py": {"SHORTEST", "MASKED_LOOP", "SHORT_VECTOR", "MOST_SINGLE"},
-    "lowering/lir_mark_unrolled.py": {"SHORT", "ROW_OF_VECTOR", "DIVIDED"},
+    "lowering/scalar_functions.py": {"SHORTEST", "MASKED_LOOP", "SHORT_VECTOR", "MOST_SINGLE"},
+    "lowering/loops/lir_mark_unrolled.py": {"SHORT", "ROW_OF_VECTOR", "DIVIDED"},
     "lowering/tiles/factors.py": {"UNSIGNED"},  # bits
     "lowering/tiles/tile_block.py": {"GROUP"},  # rows that addresses of x86 reach by one stride
     "lowering/tiles/side_by_side.py": {"MERGED"},  # lines that two merges bring together

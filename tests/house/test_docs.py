@@ -13,7 +13,7 @@ from lit_inprocess import Finished, in_process
 from pages import fenced, run_blocks
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.nest import Iteration
+from xdsl_rlx.lowering.kernel_dsl import Iteration
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,8 +12,9 @@ from xdsl_rlx.dialects.hir import Hir
 from xdsl_rlx.dialects.mir import Mir, control
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.core import Elementwise, HasKernel, View
-from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, NORMALIZE, PLACE, PRODUCT, REDUCTION, VIEW
-from xdsl_rlx.lowering.nests import NEST
+from xdsl_rlx.lowering.fusion.analysis.loop_tables import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW
+from xdsl_rlx.lowering.kernels import NEST
+from xdsl_rlx.lowering.prepare.normal_forms import NORMALIZE
 from xdsl_rlx.transforms.op_kinds import kind_of
 from xdsl_rlx.transforms.rules import DECOMPOSE, JVP, SCALAR, VJP, VMAP
 from xdsl_rlx.transforms.rules.hir import BLOCKS
@@ -25,7 +26,7 @@ FRAME = {control.YieldOp, control.VjpOp}
 """Ops that hold others; what becomes of them is said in the passes, not in tables."""
 
 OPS = [op for op in Mir.operations if op not in FRAME]
-IN_LOOPS = "lowering/fuse/loop_rows.py"
+IN_LOOPS = "lowering/fusion/analysis/loop_rows.py"
 
 
 def _rows(op: type[Operation]) -> str:
@@ -68,7 +69,7 @@ def test_every_op_can_be_lowered(op: type[Operation]) -> None:
 @pytest.mark.parametrize("op", OPS, ids=_name)
 def test_an_op_has_the_trait_of_a_nest_of_its_own_if_it_has_one(op: type[Operation]) -> None:
     family = op.__module__.rsplit(".", 1)[-1]
-    assert op.has_trait(HasKernel) == (NEST.get(op) is not None), f"see lowering/nests/{family}.py for {op.name}"
+    assert op.has_trait(HasKernel) == (NEST.get(op) is not None), f"see lowering/kernels/{family}.py for {op.name}"
 
 
 @pytest.mark.parametrize("op", OPS, ids=_name)
@@ -85,7 +86,7 @@ def test_every_op_has_a_kind_by_which_its_precision_is_chosen(op: type[Operation
 @pytest.mark.parametrize("op", sorted(IN_F32, key=_name), ids=_name)
 def test_what_is_said_to_be_computed_in_f32_is_lowered_so(op: type[Operation]) -> None:
     assert op.has_trait(HasKernel) and DECOMPOSE.get(op) is not None, f"{op.name} computes as its definition does"
-    assert NORMALIZE.get(op) is not None, f"lowering/fuse/normal_forms.py does not widen {op.name}"
+    assert NORMALIZE.get(op) is not None, f"lowering/prepare/normal_forms.py does not widen {op.name}"
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.has_trait(Elementwise)], ids=_name)

@@ -22,12 +22,12 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder, is_float
-from xdsl_rlx.lowering.numba.driver.layout import passed
-from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
-from xdsl_rlx.lowering.numba.emit.python_module import emit_python
-from xdsl_rlx.lowering.numba.emit.scalar_types import buffer_type
-from xdsl_rlx.lowering.numba.machine.blas_library import FUNCTIONS, library_of
-from xdsl_rlx.lowering.numba.machine.llvm import Effort, optimize, target
+from xdsl_rlx.lowering.backend.driver.layout import passed
+from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm
+from xdsl_rlx.lowering.backend.llvm.scalar_types import buffer_type
+from xdsl_rlx.lowering.backend.machine.blas_library import FUNCTIONS, library_of
+from xdsl_rlx.lowering.backend.machine.llvm import Effort, optimize, target
+from xdsl_rlx.lowering.backend.numba.python_module import emit_python
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f64, i1
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.lowering.nests import attention, attention_backward
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.kernels import attention, attention_backward
 
 Run = SimpleNamespace
 

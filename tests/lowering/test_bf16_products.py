@@ -9,10 +9,10 @@ from levels import EVERY
 from tile_cases import FEW, Array, Case, blocks_of_registers, in_all_layouts, products, some_cases, tiled
 
 from xdsl_rlx.dialects.lir import DotBf16Op
-from xdsl_rlx.lowering.numba.machine import llvm
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.machine.model import cost_model
-from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
+from xdsl_rlx.lowering.backend.machine import llvm
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.machine.model import cost_model
+from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_module
 from xdsl_rlx.lowering.run_errors import ConfigurationError
 from xdsl_rlx.lowering.target import TileCosts
 

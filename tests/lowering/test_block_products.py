@@ -12,11 +12,11 @@ from xdsl.dialects.builtin import ModuleOp
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import BlockGemmOp
 from xdsl_rlx.dialects.lir.kernel import OUTLINE
-from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
-from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
-from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.loops.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.loops.lir_mark_unrolled import LirMarkUnrolledPass
+from xdsl_rlx.lowering.tiles.lir_tile_matmuls import LirTileMatmulsPass
 
 EXTENT = 84
 """Rows and columns of all three buffers, of which blocks begin a few from the start."""

@@ -17,11 +17,11 @@ from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionOp
-from xdsl_rlx.lowering.convert_mir_to_lir import ConvertMirToLirPass
-from xdsl_rlx.lowering.numba.driver.layout import PlanTable
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.driver.layout import PlanTable
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.bufferize.convert_mir_to_lir import ConvertMirToLirPass
 
 Array = np.ndarray[Any, Any]
 Made = Callable[[rlx.Graph, Any, Any], list[Any]]

@@ -10,13 +10,13 @@ from loop_texts import WIDTH, carries, mix
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects import lir
+from xdsl_rlx.lowering.backend.driver.layout import PlanTable
+from xdsl_rlx.lowering.backend.driver.manifest import ScheduledLaunch, parts_of
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.build_program import build_program
+from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 from xdsl_rlx.lowering.fingerprint import fingerprint
-from xdsl_rlx.lowering.numba.driver.layout import PlanTable
-from xdsl_rlx.lowering.numba.driver.manifest import ScheduledLaunch, parts_of
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.build_program import build_program
-from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module, lower_to_lir
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
 from xdsl_rlx.lowering.run_errors import OutOfBoundsError
 
 Array = np.ndarray

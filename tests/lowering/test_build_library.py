@@ -10,16 +10,16 @@ import xdsl_rlx as rlx
 from xdsl_rlx import build_library
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.lowering import cache
-from xdsl_rlx.lowering.callees.common import common_functions
-from xdsl_rlx.lowering.callees.functions import is_function
-from xdsl_rlx.lowering.numba.driver.process import driver, driver_key
-from xdsl_rlx.lowering.numba.emit.llvm_calls import common_versions, is_version
-from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm_parts, library_calls
-from xdsl_rlx.lowering.numba.machine import llvm
-from xdsl_rlx.lowering.numba.machine.llvm import LIBRARY
-from xdsl_rlx.lowering.numba.machine.model import cost_model
-from xdsl_rlx.lowering.numba.runtime import shared_code
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.driver.process import driver, driver_key
+from xdsl_rlx.lowering.backend.llvm.llvm_calls import common_versions, is_version
+from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm_parts, library_calls
+from xdsl_rlx.lowering.backend.machine import llvm
+from xdsl_rlx.lowering.backend.machine.llvm import LIBRARY
+from xdsl_rlx.lowering.backend.machine.model import cost_model
+from xdsl_rlx.lowering.backend.runtime import shared_code
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.library.common import common_functions
+from xdsl_rlx.lowering.library.functions import is_function
 
 NAMES = ["fourier_stage_4_x8_f32", "sort_network_v16_i32", "gemm_lines_16_v16_f32"]
 

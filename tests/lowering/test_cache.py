@@ -19,12 +19,12 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering import cache
-from xdsl_rlx.lowering.numba.driver.manifest import Program, pack, unpack
-from xdsl_rlx.lowering.numba.driver.process import driver
-from xdsl_rlx.lowering.numba.machine import cpu, objects
-from xdsl_rlx.lowering.numba.machine.llvm import Effort, compile_llvm, environment_key, host
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.driver.manifest import Program, pack, unpack
+from xdsl_rlx.lowering.backend.driver.process import driver
+from xdsl_rlx.lowering.backend.machine import cpu, objects
+from xdsl_rlx.lowering.backend.machine.llvm import Effort, compile_llvm, environment_key, host
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 from xdsl_rlx.lowering.run_errors import CacheWarning, ConfigurationError
 
 

@@ -17,19 +17,19 @@ from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CallFunctionOp
-from xdsl_rlx.lowering.callees.calls import function_of
-from xdsl_rlx.lowering.callees.functions import is_function, library_kernel
-from xdsl_rlx.lowering.callees.products import PaddedLinesFunction, PaddedTileFunction, RowsFunction, TileFunction
+from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm, emit_llvm_parts, library_calls
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.numba.python_module import emit_python
+from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_module, lower_to_lir
 from xdsl_rlx.lowering.kernel_pass import kernels_of
-from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
-from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
-from xdsl_rlx.lowering.lir_tile_matmuls import LirTileMatmulsPass
-from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm, emit_llvm_parts, library_calls
-from xdsl_rlx.lowering.numba.emit.python_module import emit_python
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module, lower_to_lir
+from xdsl_rlx.lowering.library.calls import function_of
+from xdsl_rlx.lowering.library.functions import is_function, library_kernel
+from xdsl_rlx.lowering.library.products import PaddedLinesFunction, PaddedTileFunction, RowsFunction, TileFunction
+from xdsl_rlx.lowering.loops.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.loops.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.pass_costs import with_costs
 from xdsl_rlx.lowering.target import CostModel, TileCosts
+from xdsl_rlx.lowering.tiles.lir_tile_matmuls import LirTileMatmulsPass
 
 WIDE = CostModel(lanes=16, registers=32)
 FORMS: dict[str, Callable[[Any, Any], Any]] = {

@@ -11,9 +11,9 @@ from numerics import jaxpr
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.lir import LaunchOp
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 
 STATE = 16
 

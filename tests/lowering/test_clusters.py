@@ -10,13 +10,13 @@ from xdsl.dialects.func import FuncOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
-from xdsl_rlx.derive import context
 from xdsl_rlx.dialects.lir import LaunchOp
-from xdsl_rlx.lowering.fuse.bit_sets import WIDTH, BitSet
-from xdsl_rlx.lowering.fuse.clusters import Cluster, Clusters
+from xdsl_rlx.lowering.fusion.analysis.bit_sets import WIDTH, BitSet
+from xdsl_rlx.lowering.fusion.analysis.clusters import Cluster, Clusters
 from xdsl_rlx.lowering.kernel_pass import kernels_of
-from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass
 from xdsl_rlx.lowering.target import COMMON
+from xdsl_rlx.pass_cache import context
 
 
 def network(seed: int) -> Clusters:

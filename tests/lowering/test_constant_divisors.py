@@ -7,8 +7,8 @@ from xdsl.dialects.builtin import ModuleOp, f32
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir.scalar_builder import _reciprocal
-from xdsl_rlx.lowering.numba.machine.model import cost_model
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.machine.model import cost_model
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 
 DIVISORS = (
     3.0,

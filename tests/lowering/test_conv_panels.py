@@ -10,7 +10,7 @@ from levels import EVERY
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.conv import ConvExtents, ConvOp
-from xdsl_rlx.lowering.nests.conv_panels import MANY_OUTPUTS, SHORT_ROW, WIDTHS, WindowPanels, are_better
+from xdsl_rlx.lowering.kernels.conv_panels import MANY_OUTPUTS, SHORT_ROW, WIDTHS, WindowPanels, are_better
 
 Array = np.ndarray
 

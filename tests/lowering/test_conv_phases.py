@@ -9,9 +9,9 @@ import pytest
 from sampling import sample
 
 import xdsl_rlx as rlx
-from xdsl_rlx.derive import context
 from xdsl_rlx.dialects.mir.conv import ConvOp
-from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass
+from xdsl_rlx.pass_cache import context
 
 KERNELS = ((1, 1), (3, 3), (2, 5), (7, 7), (4, 4))
 STRIDES = ((2, 2), (1, 3), (4, 1))

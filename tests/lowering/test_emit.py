@@ -14,10 +14,10 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
-from xdsl_rlx.lowering.numba.emit.python_module import emit_python
-from xdsl_rlx.lowering.numba.machine.llvm import ONLY_LOOPS
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm
+from xdsl_rlx.lowering.backend.machine.llvm import ONLY_LOOPS
+from xdsl_rlx.lowering.backend.numba.python_module import emit_python
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 
 Run = SimpleNamespace
 DTYPES: dict[str, Any] = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "i32": np.int32, "i8": np.int8}

@@ -15,8 +15,8 @@ import xdsl_rlx as rlx
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.mir.control import FusionOp
-from xdsl_rlx.lowering.fuse import mir_fuse
-from xdsl_rlx.lowering.fuse.equal_parts import Part, equal_parts
+from xdsl_rlx.lowering.fusion import mir_fuse
+from xdsl_rlx.lowering.fusion.analysis.equal_parts import Part, equal_parts
 from xdsl_rlx.lowering.pipelines import fusion_passes
 from xdsl_rlx.transforms.driver import run_in_order
 from xdsl_rlx.transforms.mir_donate import MirDonatePass

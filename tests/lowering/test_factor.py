@@ -10,8 +10,8 @@ from numerics.families.factor import positive, spread
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LapackOp
-from xdsl_rlx.lowering.nests import factor
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.kernels import factor
 
 Array = np.ndarray[Any, Any]
 Parts = tuple[Array, ...]

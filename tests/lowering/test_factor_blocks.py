@@ -10,9 +10,9 @@ from cost_models import costs
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.lir import LaunchOp
-from xdsl_rlx.lowering.nests import lu_blocks
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.kernels import lu_blocks
 
 Array = np.ndarray[Any, Any]
 

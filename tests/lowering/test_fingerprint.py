@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
 from xdsl_rlx.lowering.fingerprint import fingerprint
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
 
 
 def of(build: Callable[[rlx.Graph, Any, Any], Any], graph_name: str = "f", y_name: str = "y") -> str:

@@ -14,8 +14,8 @@ from xdsl.ir import Block, SSAValue
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.loops.in_place import store_in_place
-from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
 
 Array = np.ndarray[Any, Any]
 Body = Callable[[Any, tuple[Any, ...], Any], tuple[tuple[Any, ...], Any]]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 
 Run = SimpleNamespace
 RNG = np.random.default_rng(4)

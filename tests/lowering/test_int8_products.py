@@ -13,9 +13,9 @@ from tile_cases import FEW, Array, Case, blocks_of_registers, in_all_layouts, pr
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import DotI8Op
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.machine.model import cost_model
-from xdsl_rlx.lowering.numba.runtime.compile_module import Backend
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.machine.model import cost_model
+from xdsl_rlx.lowering.backend.runtime.compile_module import Backend
 from xdsl_rlx.lowering.target import TileCosts
 
 WITH = TileCosts(lanes=16, registers=32, int8=True)

@@ -16,15 +16,15 @@ from xdsl.context import Context
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LoopOp, PollOp
-from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
-from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
-from xdsl_rlx.lowering.numba.driver.interrupts import run_interruptibly
-from xdsl_rlx.lowering.numba.driver.layout import PlanTable
-from xdsl_rlx.lowering.numba.driver.process import LONG_NS, STRAIGHT_LONG_NS
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime import binding
-from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module, lower_to_lir
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.driver.interrupts import run_interruptibly
+from xdsl_rlx.lowering.backend.driver.layout import PlanTable
+from xdsl_rlx.lowering.backend.driver.process import LONG_NS, STRAIGHT_LONG_NS
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime import binding
+from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.loops.lir_mark_unrolled import LirMarkUnrolledPass
+from xdsl_rlx.lowering.loops.lir_outline_loops import LirOutlineLoopsPass
 
 Array = np.ndarray
 

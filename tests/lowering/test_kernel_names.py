@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, ProgramOp
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 
 X = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
 

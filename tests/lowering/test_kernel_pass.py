@@ -9,7 +9,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.lowering.fingerprint import fingerprint
 from xdsl_rlx.lowering.kernel_pass import lower_by_kernel
-from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.loops.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.pipelines import remaining_passes
 
 

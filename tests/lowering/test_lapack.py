@@ -8,7 +8,7 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects import lir
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 
 DTYPES = {"f32": np.float32, "f64": np.float64}
 

@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import PassFailedException
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
 from xdsl_rlx.lowering.analysis.linear_sums import Linear, Symbols
-from xdsl_rlx.lowering.numba.emit.python_module import emit_python
+from xdsl_rlx.lowering.backend.numba.python_module import emit_python
 from xdsl_rlx.lowering.run_errors import ConfigurationError
 
 SCATTER = """

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.lir import LaunchOp
-from xdsl_rlx.lowering.lir_elide_copies import LirElideCopiesPass
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.bufferize.lir_elide_copies import LirElideCopiesPass
 
 SIZE = 12
 LINE = f"memref<{SIZE}xf32>"

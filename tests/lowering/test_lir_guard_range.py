@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, f32, f64
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.scalar import SMALL, CosSmallOp, SinSmallOp, TanSmallOp
-from xdsl_rlx.lowering.lir_guard_range import LirGuardRangePass
+from xdsl_rlx.lowering.loops.lir_guard_range import LirGuardRangePass
 
 Run = SimpleNamespace
 DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64}

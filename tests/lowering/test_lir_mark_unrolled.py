@@ -12,13 +12,13 @@ from xdsl.ir import SSAValue
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, ProgramOp
 from xdsl_rlx.dialects.lir.kernel import UNROLL
-from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
-from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
-from xdsl_rlx.lowering.nest.kernel_builder import Kernel, Nest
-from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
-from xdsl_rlx.lowering.numba.emit.loop_hints import AS_VECTORS, METADATA, SIDE_BY_SIDE, WRITTEN_OUT
-from xdsl_rlx.lowering.numba.machine import llvm
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm
+from xdsl_rlx.lowering.backend.llvm.loop_hints import AS_VECTORS, METADATA, SIDE_BY_SIDE, WRITTEN_OUT
+from xdsl_rlx.lowering.backend.machine import llvm
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
+from xdsl_rlx.lowering.loops.lir_mark_unrolled import LirMarkUnrolledPass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
 
 LEVELS = ("x86-64-v3", "x86-64-v4") if llvm.processor() == "x86_64" else (None,)

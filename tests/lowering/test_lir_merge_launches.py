@@ -11,8 +11,8 @@ import pytest
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LaunchOp
 from xdsl_rlx.dialects.walks import ops_within
-from xdsl_rlx.lowering.numba.machine.model import cost_model
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.machine.model import cost_model
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 
 Array = np.ndarray[Any, Any]
 

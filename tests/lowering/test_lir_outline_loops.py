@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, SlotOp
-from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
-from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.loops.lir_mark_unrolled import LirMarkUnrolledPass
+from xdsl_rlx.lowering.loops.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.target import COMMON
 
 COUNTS = [1, 2, 7, 1000]

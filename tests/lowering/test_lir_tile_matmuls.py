@@ -16,16 +16,16 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CheckOp, GemmOp, PrefetchOp
 from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
 from xdsl_rlx.dialects.lir.program import memref_of
-from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
-from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
-from xdsl_rlx.lowering.lir_tile_matmuls import (
-    LirTileMatmulsPass,
-)
-from xdsl_rlx.lowering.numba.machine import cpu
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module
+from xdsl_rlx.lowering.backend.machine import cpu
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_module
+from xdsl_rlx.lowering.loops.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.loops.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.pass_costs import with_costs
 from xdsl_rlx.lowering.target import Target, TileCosts
+from xdsl_rlx.lowering.tiles.lir_tile_matmuls import (
+    LirTileMatmulsPass,
+)
 from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, best_tile, vectors_of_panel
 
 AVX2 = TileCosts()

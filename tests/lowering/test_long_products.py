@@ -8,7 +8,7 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LaunchOp
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 from xdsl_rlx.lowering.target import COMMON
 
 LENGTH, LONG = COMMON.min_part_terms, COMMON.min_terms_per_extent

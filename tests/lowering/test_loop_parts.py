@@ -8,11 +8,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CheckOp, LaunchOp, LoopOp
-from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
-from xdsl_rlx.lowering.lir_mark_unrolled import LirMarkUnrolledPass
-from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.loops.lir_check_bounds import LirCheckBoundsPass
+from xdsl_rlx.lowering.loops.lir_mark_unrolled import LirMarkUnrolledPass
+from xdsl_rlx.lowering.loops.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.target import COMMON
 
 WIDTH, ROW = loops.WIDTH, loops.ROW

@@ -11,14 +11,14 @@ from xdsl.utils.exceptions import VerifyException
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects import lir
-from xdsl_rlx.lowering.numba.driver.layout import WORD, PoolTable
-from xdsl_rlx.lowering.numba.driver.phases import make_tables
-from xdsl_rlx.lowering.numba.driver.process import pool
-from xdsl_rlx.lowering.numba.emit.listing import llvm_listing
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.build_program import build_program
-from xdsl_rlx.lowering.numba.runtime.compile_module import Backend, compile_module, lower_to_lir
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.driver.layout import WORD, PoolTable
+from xdsl_rlx.lowering.backend.driver.phases import make_tables
+from xdsl_rlx.lowering.backend.driver.process import pool
+from xdsl_rlx.lowering.backend.llvm.listing import llvm_listing
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.build_program import build_program
+from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 from xdsl_rlx.lowering.run_errors import OutOfBoundsError
 
 COUNTS = [0, 1, 2, 7, 1000]

@@ -20,10 +20,10 @@ from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.lir.scalar import SMALL
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
-from xdsl_rlx.lowering.numba.emit import llvm_calls
-from xdsl_rlx.lowering.numba.machine import cpu
-from xdsl_rlx.lowering.numba.machine.llvm import host
-from xdsl_rlx.lowering.numba.math import mathlib
+from xdsl_rlx.lowering.backend.llvm import llvm_calls
+from xdsl_rlx.lowering.backend.machine import cpu
+from xdsl_rlx.lowering.backend.machine.llvm import host
+from xdsl_rlx.lowering.backend.math import mathlib
 from xdsl_rlx.transforms.rules.elementwise import gelu_approx_scalar
 
 Run = SimpleNamespace

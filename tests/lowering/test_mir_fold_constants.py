@@ -17,9 +17,9 @@ from xdsl_rlx.dialects.mir.core import Elementwise
 from xdsl_rlx.dialects.mir.elementwise import BinaryOp, CompareOp, UnaryOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import DTYPES
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
-from xdsl_rlx.lowering.numba.runtime.mir_fold_constants import MirFoldConstantsPass
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.backend.runtime.mir_fold_constants import MirFoldConstantsPass
 
 Array = np.ndarray[Any, Any]
 

@@ -13,7 +13,8 @@ from xdsl.dialects.builtin import MemRefType, f32
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp
-from xdsl_rlx.lowering.nest import (
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.kernel_dsl import (
     Array,
     Iteration,
     Nested,
@@ -35,10 +36,9 @@ from xdsl_rlx.lowering.nest import (
     sigmoid,
     sqrt,
 )
-from xdsl_rlx.lowering.nest.kernel_builder import Kernel
-from xdsl_rlx.lowering.nest.language import numpy_type
-from xdsl_rlx.lowering.nest.syntax import tree_of
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel
+from xdsl_rlx.lowering.kernel_dsl.language import numpy_type
+from xdsl_rlx.lowering.kernel_dsl.syntax import tree_of
 from xdsl_rlx.lowering.run_errors import KernelError
 
 Function = Callable[..., None]

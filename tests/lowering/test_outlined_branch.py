@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import IfOp, LaunchOp, LoopOp, SlotOp, WhileOp
-from xdsl_rlx.lowering.lir_outline_loops import LirOutlineLoopsPass
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.loops.lir_outline_loops import LirOutlineLoopsPass
 
 Array = np.ndarray
 

@@ -13,10 +13,10 @@ from xdsl.context import Context
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LaunchOp
-from xdsl_rlx.lowering.numba.emit.targets import HtmlTarget
-from xdsl_rlx.lowering.numba.machine.model import cost_model
-from xdsl_rlx.lowering.page.page import LONGEST_LINE, page_of
-from xdsl_rlx.lowering.page.stages import StageText, lowering_of
+from xdsl_rlx.lowering.backend.machine.model import cost_model
+from xdsl_rlx.lowering.backend.runtime.targets import HtmlTarget
+from xdsl_rlx.lowering.reports.page.page import LONGEST_LINE, page_of
+from xdsl_rlx.lowering.reports.page.stages import StageText, lowering_of
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 
 Run = SimpleNamespace
 

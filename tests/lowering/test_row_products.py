@@ -8,7 +8,7 @@ import wide_registers
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LaunchOp
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module, lower_to_lir
 
 
 def cut(graph: rlx.Graph, threads: int) -> list[int]:

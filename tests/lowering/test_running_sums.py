@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.nests.running import CHAINS, LENGTH
+from xdsl_rlx.lowering.kernels.running import CHAINS, LENGTH
 
 GROUP = CHAINS * LENGTH
 SHAPES = [

@@ -10,7 +10,7 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.index import SortOp, TopkOp
-from xdsl_rlx.lowering.nests.selection import MIN_SAMPLE, SAMPLE
+from xdsl_rlx.lowering.kernels.selection import MIN_SAMPLE, SAMPLE
 from xdsl_rlx.lowering.pipelines import fusion_passes
 
 TYPES = ["float16", "float32", "float64", "int8", "uint8", "int16", "int32", "uint32", "int64"]

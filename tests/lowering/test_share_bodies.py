@@ -10,13 +10,13 @@ import oracle
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.derive import context
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.mir.control import FusionOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
-from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
-from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.fusion.mir_fuse import MirFusePass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass
+from xdsl_rlx.pass_cache import context
 
 jax.config.update("jax_enable_x64", True)
 

@@ -16,7 +16,7 @@ from levels import EVERY
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LaunchOp
 from xdsl_rlx.dialects.walks import ops_within
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "roll": lambda x, y: np.roll(x, 3, axis=1) * y,

@@ -17,11 +17,11 @@ import xdsl_rlx as rlx
 from xdsl_rlx.builder import Graph
 from xdsl_rlx.dialects.lir import CheckOp, LaunchOp
 from xdsl_rlx.dialects.mir.value import Value
-from xdsl_rlx.lowering.lir_check_bounds import LirCheckBoundsPass
-from xdsl_rlx.lowering.nests.solve_lanes import FEWEST, MANY, MOST
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.kernels.solve_lanes import FEWEST, MANY, MOST
+from xdsl_rlx.lowering.loops.lir_check_bounds import LirCheckBoundsPass
 
 BATCHES = (1, 7, 8, 15, 16, 17, 33)
 PART = MANY - 1

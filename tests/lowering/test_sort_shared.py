@@ -10,8 +10,8 @@ import xdsl_rlx as rlx
 from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.dialects.lir import LaunchOp
 from xdsl_rlx.dialects.mir.index import SortOp
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module, lower_to_lir
 
 THREADS = 8
 TYPES = {

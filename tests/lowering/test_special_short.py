@@ -8,7 +8,7 @@ import pytest
 import scipy.special
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.nests import special_short
+from xdsl_rlx.lowering.kernels import special_short
 
 COUNT = 64 * 256
 Array = np.ndarray[Any, Any]

@@ -18,9 +18,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderOp, Picture
-from xdsl_rlx.lowering.nests import splat_tiles
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module, lower_to_lir
+from xdsl_rlx.lowering.kernels import splat_tiles
 
 jax.config.update("jax_enable_x64", True)
 

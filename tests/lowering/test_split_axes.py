@@ -15,7 +15,7 @@ import pytest
 from sampling import sample
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.mir_split_axes import split
+from xdsl_rlx.lowering.prepare.mir_split_axes import split
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "repeat": lambda x, w: np.repeat(x, 3, axis=0) * 2 + w,

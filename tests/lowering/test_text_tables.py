@@ -2,7 +2,7 @@
 
 import pytest
 
-from xdsl_rlx.lowering.text_tables import TextTable, duration, short
+from xdsl_rlx.lowering.reports.text_tables import TextTable, duration, short
 
 
 @pytest.mark.parametrize(

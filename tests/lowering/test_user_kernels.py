@@ -9,7 +9,7 @@ import pytest
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.nest import getrf, scratch
+from xdsl_rlx.lowering.kernel_dsl import getrf, scratch
 
 Kernel = Callable[..., Any]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
-from xdsl_rlx.lowering.numba.machine.llvm import emit_assembly
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm
+from xdsl_rlx.lowering.backend.machine.llvm import emit_assembly
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 
 ARITHMETIC = r"(?:(?:add|sub|mul|div|sqrt|max|min|round)|fn?m(?:add|sub)\d*)"
 PACKED = re.compile(rf"^\s*v?{ARITHMETIC}p[sd]\b", re.MULTILINE)

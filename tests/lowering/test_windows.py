@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.mir_builder import Value
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 
 Run = SimpleNamespace
 SHAPES = {"x": (2, 2, 4, 5), "w": (2, 2, 3, 3), "dy": (2, 2, 4, 5), "one": (2, 1, 3, 3), "small": (2, 2, 2, 3)}

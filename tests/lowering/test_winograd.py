@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.conv import ConvExtents
-from xdsl_rlx.lowering.nests import winograd
-from xdsl_rlx.lowering.nests.winograd import are_better
-from xdsl_rlx.lowering.nests.winograd_tiles import COLUMNS, PointRows, TapBlocks, WindowTiles
+from xdsl_rlx.lowering.kernels import winograd
+from xdsl_rlx.lowering.kernels.winograd import are_better
+from xdsl_rlx.lowering.kernels.winograd_tiles import COLUMNS, PointRows, TapBlocks, WindowTiles
 from xdsl_rlx.lowering.target import COMMON
 
 Array = np.ndarray

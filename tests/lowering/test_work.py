@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from xdsl_rlx.lowering.nests.work import Work
+from xdsl_rlx.lowering.kernels.work import Work
 
 
 class _Threads:

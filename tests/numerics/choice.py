@@ -23,7 +23,7 @@ from xdsl.utils.hints import isa
 
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.rules import VJP
 from xdsl_rlx.transforms.signature import Signature, graph_of

@@ -12,11 +12,11 @@ from levels import EVERY
 from numerics.sample import Sample
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_rlx.lowering.numba.emit.llvm_module import emit_llvm
-from xdsl_rlx.lowering.numba.machine.llvm import Effort, compile_llvm, load_object
-from xdsl_rlx.lowering.numba.runtime.build_program import build_program
-from xdsl_rlx.lowering.numba.runtime.compile_module import lower_to_lir
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm
+from xdsl_rlx.lowering.backend.machine.llvm import Effort, compile_llvm, load_object
+from xdsl_rlx.lowering.backend.runtime.build_program import build_program
+from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 
 Array = np.ndarray[Any, Any]
 

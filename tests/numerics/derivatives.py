@@ -9,7 +9,7 @@ from numerics.sample import Sample
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 from xdsl_rlx.transforms.signature import graph_of

@@ -17,8 +17,8 @@ from xdsl_rlx.dialects.hir import Hir
 from xdsl_rlx.dialects.hir.block import OneOp
 from xdsl_rlx.dialects.lir import LaunchOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
 
 jax.config.update("jax_enable_x64", True)
 

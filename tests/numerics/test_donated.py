@@ -7,8 +7,8 @@ from numerics.compiled import run_in_pieces
 from numerics.families import SAMPLES
 from numerics.sample import Sample
 
-from xdsl_rlx.lowering.fuse.loop_tables import LOOPS, PRODUCT, REDUCTION
-from xdsl_rlx.lowering.numba.machine.llvm import Effort
+from xdsl_rlx.lowering.backend.machine.llvm import Effort
+from xdsl_rlx.lowering.fusion.analysis.loop_tables import LOOPS, PRODUCT, REDUCTION
 from xdsl_rlx.transforms.signature import graph_of
 
 

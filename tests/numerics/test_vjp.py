@@ -29,7 +29,7 @@ from xdsl.context import Context
 
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp
 from xdsl_rlx.dialects.mir.reduce import ReduceProdOp
-from xdsl_rlx.lowering.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.transforms.rules import VJP
 
 Array = np.ndarray[Any, Any]

@@ -195,7 +195,7 @@ def test_tensors_are_read_in_place(dtype: torch.dtype) -> None:
 
 
 def test_a_loader_feeds_a_compiled_step_without_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    from xdsl_rlx.lowering.numba.runtime import arguments, binding
+    from xdsl_rlx.lowering.backend.runtime import arguments, binding
 
     read = set[int]()
     to_array = arguments.to_array

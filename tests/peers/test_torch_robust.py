@@ -26,7 +26,7 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.frontends.aten.rows import ROWS
 from xdsl_rlx.frontends.hosts.torch_backend import xdsl_rlx
 from xdsl_rlx.frontends.shared.errors import FrontendError
-from xdsl_rlx.lowering.numba.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 
 
 @pytest.fixture(autouse=True)

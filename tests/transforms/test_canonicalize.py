@@ -18,7 +18,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.mir import Mir
 from xdsl_rlx.dialects.mir.index import GatherOp
-from xdsl_rlx.lowering.mir_decompose import MirDecomposePass
+from xdsl_rlx.lowering.prepare.mir_decompose import MirDecomposePass
 from xdsl_rlx.transforms.canonicalize.mir import patterns_of
 from xdsl_rlx.transforms.mir_canonicalize import MirCanonicalizePass
 from xdsl_rlx.transforms.mir_cse import MirCsePass

@@ -14,8 +14,8 @@ from xdsl_rlx.dialects.mir.conv import ConvOp
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.lowering.fuse.mir_fuse import MirFusePass
-from xdsl_rlx.lowering.mir_prepare_for_fusion import MirPrepareForFusionPass
+from xdsl_rlx.lowering.fusion.mir_fuse import MirFusePass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass
 from xdsl_rlx.transforms import mir_fission_scans
 from xdsl_rlx.transforms.mir_fission_scans import CACHED, WIDE, MirFissionScansPass
 

@@ -9,7 +9,7 @@ from levels import EVERY, LEVELS, OTHERS
 from numpy.typing import NDArray
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.numba.machine import cpu
+from xdsl_rlx.lowering.backend.machine import cpu
 
 Array = NDArray[Any]
 EPS = np.finfo(np.float32).eps

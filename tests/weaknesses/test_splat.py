@@ -10,7 +10,7 @@ from numerics.choice import EFFORT
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.splat import Picture
-from xdsl_rlx.lowering.numba.runtime.compile_module import compile_module
+from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
 
 Array = np.ndarray[Any, Any]
 

@@ -12,7 +12,7 @@ from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.mir.collectives import MEAN
 from xdsl_rlx.distributed.gloo import GlooEngine, is_initialized
 from xdsl_rlx.distributed.mpi import MpiEngine
-from xdsl_rlx.lowering.numba.driver.collectives import connect, connected
+from xdsl_rlx.lowering.backend.driver.collectives import connect, connected
 from xdsl_rlx.lowering.run_errors import ConfigurationError, DistributedError
 from xdsl_rlx.tracing import builder_of
 from xdsl_rlx.tree import map as map_tree

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl_rlx.lowering.numba.driver.collectives import Engine
-from xdsl_rlx.lowering.numba.driver.communicate import DIFFERENT, STOPPED, TIMED_OUT
+from xdsl_rlx.lowering.backend.driver.collectives import Engine
+from xdsl_rlx.lowering.backend.driver.communicate import DIFFERENT, STOPPED, TIMED_OUT
 
 
 def place(engine: Engine) -> str:

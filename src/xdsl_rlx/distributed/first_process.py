@@ -13,7 +13,7 @@ import numpy as np
 
 from xdsl_rlx.dialects.errors import CheckpointError
 from xdsl_rlx.dialects.lir.collectives import Collective
-from xdsl_rlx.lowering.numba.driver.collectives import Engine, connected
+from xdsl_rlx.lowering.backend.driver.collectives import Engine, connected
 from xdsl_rlx.lowering.run_errors import DistributedError
 
 Array: TypeAlias = "np.ndarray[Any, Any]"

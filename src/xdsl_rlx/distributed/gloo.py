@@ -20,10 +20,10 @@ import numpy as np
 
 from xdsl_rlx.dialects.lir.collectives import Collective
 from xdsl_rlx.distributed.failures import place, reason
-from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, ELEMENTS, Engine
-from xdsl_rlx.lowering.numba.driver.communicate import DIFFERENT, I64, STOPPED, TIMED_OUT
-from xdsl_rlx.lowering.numba.driver.layout import WORD, EngineTable
-from xdsl_rlx.lowering.numba.driver.process import address, driver, words
+from xdsl_rlx.lowering.backend.driver.collectives import COLLECTIVES, ELEMENTS, Engine
+from xdsl_rlx.lowering.backend.driver.communicate import DIFFERENT, I64, STOPPED, TIMED_OUT
+from xdsl_rlx.lowering.backend.driver.layout import WORD, EngineTable
+from xdsl_rlx.lowering.backend.driver.process import address, driver, words
 from xdsl_rlx.lowering.run_errors import DistributedError
 
 NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")

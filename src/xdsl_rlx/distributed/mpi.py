@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import f32, f64, i32, i64
 
 from xdsl_rlx.dialects.lir.collectives import Collective
 from xdsl_rlx.distributed.failures import place, reason
-from xdsl_rlx.lowering.numba.driver.collectives import COLLECTIVES, ELEMENTS, Engine
-from xdsl_rlx.lowering.numba.driver.layout import MOST_REQUESTS, WORD, EngineTable
-from xdsl_rlx.lowering.numba.driver.process import address, driver, words
+from xdsl_rlx.lowering.backend.driver.collectives import COLLECTIVES, ELEMENTS, Engine
+from xdsl_rlx.lowering.backend.driver.layout import MOST_REQUESTS, WORD, EngineTable
+from xdsl_rlx.lowering.backend.driver.process import address, driver, words
 from xdsl_rlx.lowering.run_errors import DistributedError
 
 

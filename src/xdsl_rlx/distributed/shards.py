@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.distributed.first_process import gathered
-from xdsl_rlx.lowering.numba.driver.collectives import connected
+from xdsl_rlx.lowering.backend.driver.collectives import connected
 from xdsl_rlx.tree import Spec, Tree, flatten, leaves_like, register_node, unflatten
 
 

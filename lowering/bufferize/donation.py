@@ -1,0 +1,279 @@
+"""Results that are written over arguments: in which order ops may then run, and kernels that read and write one buffer.
+What replaces what is an attribute of the results (`Signature.replaced`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from math import prod
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.effects import with_effects
+from xdsl_rlx.dialects.lir.bounds import buffers_written_by
+from xdsl_rlx.dialects.lir.memory import element_bytes
+from xdsl_rlx.dialects.locations import named
+from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
+from xdsl_rlx.dialects.shapes import element_of, shape_of
+from xdsl_rlx.lowering.bufferize.buffers import Argument, Buffer, Launch
+from xdsl_rlx.lowering.fusion.analysis.loop_tables import VIEW
+from xdsl_rlx.transforms.signature import Signature
+
+
+@dataclass(frozen=True)
+class Update:
+    """Result `value` of number `number` is written over `argument`, called `name`; `strict`: without a copy."""
+
+    number: int
+    value: SSAValue
+    name: str
+    argument: BlockArgument
+    strict: bool
+
+    @property
+    def writer(self) -> Operation | None:
+        """The op that computes the result, perhaps seen in another shape; None where that is an argument."""
+        value = self.value
+        while isinstance(value.owner, Operation) and VIEW.get(type(value.owner)) is not None:
+            value = value.owner.operands[0]
+        return value.owner if isinstance(value.owner, Operation) else None
+
+    @property
+    def readers(self) -> dict[Operation, None]:
+        """The ops that read the argument as it was, through whatever shows the same memory."""
+        found: dict[Operation, None] = {}
+        aliases: list[SSAValue] = [self.argument]
+        for value in aliases:
+            for use in value.uses:
+                op = use.operation
+                found[op] = None
+                aliases += _shown_by(op, value)
+        return found
+
+
+def _shown_by(op: Operation, value: SSAValue) -> Iterator[SSAValue]:
+    """Results that lie where an operand lies."""
+    if VIEW.get(type(op)) is not None:
+        yield from op.results
+    elif isinstance(op, FusionOp):
+        end = op.body.block.last_op
+        assert isinstance(end, YieldOp)
+        for arg, given in zip(op.body.block.args, op.inputs, strict=True):
+            if given is value:
+                yield from (result for inner, result in zip(end.values, op.results, strict=True) if inner is arg)
+
+
+def updates_of(func: FuncOp) -> list[Update]:
+    """What results of a function replace; PassFailedException for what cannot be."""
+    graph = Signature(func)
+    outputs, strict = graph.outputs, graph.in_place
+    return [Update(n, outputs[n], a.name, a.value, n in strict) for n, a in graph.replaced.items()]
+
+
+@dataclass(frozen=True)
+class UpdateOrder:
+    """How the results of a function come to lie in the arguments that they replace."""
+
+    waits: Mapping[Operation, Sequence[Operation]]
+    """By the op that computes a result right into its argument, the readers of that argument, which come before it."""
+    copied: Mapping[int, str]
+    """Numbers of results that are computed into other memory and copied at the end, with the reason."""
+
+
+def put_readers_first(func: FuncOp, updates: Sequence[Update]) -> UpdateOrder:
+    """
+    Put ops that read an argument in front of the one that replaces it.
+
+    A result is copied at the end if it is an argument itself, and if a reader needs the result, as the return does that
+    returns the argument as it was: of several results that cannot all be computed in place, the smallest is copied.
+    """
+    copied: dict[int, str] = {}
+    writers: dict[Operation, dict[Update, dict[Operation, None]]] = {}
+    for update in updates:
+        if update.value is update.argument:
+            continue
+        if (writer := update.writer) is None:
+            copied[update.number] = "it is an argument itself"
+        else:
+            readers = {reader: None for reader in update.readers if reader is not writer}
+            writers.setdefault(writer, {})[update] = readers
+    if writers:
+        block = func.body.block
+        for op in _Order(block, writers, copied).ops():
+            op.detach()
+            block.add_op(op)
+    waits = {writer: list(dict.fromkeys(r for rs in of.values() for r in rs)) for writer, of in writers.items()}
+    return UpdateOrder(waits, copied)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """The order of the ops of a block in which arguments are read before they are replaced, as far as there is one."""
+
+    block: Block
+    writers: dict[Operation, dict[Update, dict[Operation, None]]]
+    """The updates that ops compute in place, with the ops that have to run before."""
+    copied: dict[int, str]
+    effects: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+    """By each op with effects, the one before it."""
+
+    def ops(self) -> list[Operation]:
+        """The ops behind those that they need or wait for; updates that are part of a cycle are moved to `copied`."""
+        order: dict[Operation, None] = {}
+        self.effects.update((op, before) for before, op in pairwise(with_effects(self.block.ops)))
+        for op in self.block.ops:
+            path = {op: iter(self._before(op))}
+            while path:
+                top, before = next(reversed(path.items()))
+                inner = next((x for x in before if x not in order), None)
+                if inner is None:
+                    order[top] = None
+                    del path[top]
+                elif inner in path:
+                    ops = list(path)
+                    writer = self._break(ops[ops.index(inner) :])
+                    while next(reversed(path)) is not writer:
+                        path.popitem()
+                    path[writer] = iter(self._before(writer))
+                else:
+                    path[inner] = iter(self._before(inner))
+        return list(order)
+
+    def _before(self, op: Operation) -> Iterable[Operation]:
+        """The ops that compute operands, then those that an op waits for."""
+        owners = [operand.owner for operand in op.operands]
+        needed = [owner for owner in owners if isinstance(owner, Operation) and owner.parent is self.block]
+        if (before := self.effects.get(op)) is not None:
+            needed.append(before)
+        return [*needed, *(reader for readers in self.writers.get(op, {}).values() for reader in readers)]
+
+    def _break(self, cycle: Sequence[Operation]) -> Operation:
+        """Have as few bytes copied as end the wait of one op of a cycle for the next one; gives that op."""
+        found: list[tuple[int, Operation, Operation, list[Update]]] = []
+        for op, other in zip(cycle, (*cycle[1:], cycle[0]), strict=True):
+            if op in self.writers and not any(operand.owner is other for operand in op.operands):
+                waiting = [update for update, readers in self.writers[op].items() if other in readers]
+                # an op with effects may wait for the one before it, too
+                if waiting:
+                    found.append((sum(_size(update) for update in waiting), op, other, waiting))
+        _, writer, reader, waiting = min(found, key=lambda one: one[0])
+        for update in waiting:
+            why = f'{named(reader)} reads "{update.name}", and needs the result'
+            if isinstance(reader, ReturnOp):
+                why = f'"{update.name}" is returned as it was, too'
+            self.copied[update.number] = why
+            del self.writers[writer][update]
+        return writer
+
+
+def _size(update: Update) -> int:
+    return prod(shape_of(update.argument)) * element_bytes(element_of(update.argument))
+
+
+class ReadElsewhereError(Exception):
+    """A kernel reads a buffer, that it writes to, at other elements or later."""
+
+
+def in_place(launch: Launch) -> Launch:
+    """
+    The launch with one argument for what it reads and writes of an updated buffer.
+
+    ReadElsewhereError if the kernel reads more than the element that it is about to write.
+    """
+    for written in [w for w in launch.writes if is_updated(w.buffer)]:
+        for read in [r for r in launch.reads if r.buffer.root is written.buffer.root]:
+            launch = _merged(launch, read, written)
+    return launch
+
+
+def is_updated(buffer: Buffer) -> bool:
+    """Whether a buffer is an argument's, which a result replaces."""
+    owner = buffer.root.owner
+    return isinstance(owner, lir.InputOp | lir.ParamOp) and owner.donated is not None
+
+
+def reads_before_it_writes(kernel: lir.KernelOp, old: int, new: int, is_one_chunk: bool) -> bool:
+    """Whether a kernel reads, of its buffer `old`, no element but the one of `new` that it is about to store."""
+    block = kernel.body.block
+    *buffers, low, high = block.args
+    return _InPlace(buffers[old], buffers[new], (low, high)).may_be(block, (), is_one_chunk)
+
+
+def in_one_buffer(kernel: lir.KernelOp, old: int, new: int, name: str) -> lir.KernelOp:
+    """The kernel, which is used up, without its buffer `old`: that is read from `new`."""
+    block = kernel.body.block
+    block.args[old].replace_all_uses_with(block.args[new])
+    block.erase_arg(block.args[old])
+    return lir.KernelOp(name, block.arg_types[:-2], kernel.detach_region(0))
+
+
+def _merged(launch: Launch, read: Argument, written: Argument) -> Launch:
+    if (read.type, read.buffer.layout.offset) != (written.type, written.buffer.layout.offset):
+        raise ReadElsewhereError
+    old, new = launch.reads.index(read), len(launch.reads) + launch.writes.index(written)
+    if not reads_before_it_writes(launch.kernel, old, new, launch.extent <= launch.chunk):
+        raise ReadElsewhereError
+    kernel = in_one_buffer(launch.kernel, old, new, launch.kernel.sym_name.data)
+    return replace(launch, kernel=kernel, reads=tuple(r for r in launch.reads if r is not read))
+
+
+@dataclass(frozen=True)
+class _InPlace:
+    """Two buffers of a kernel with these bounds, of which one is read and the other one stored to."""
+
+    old: SSAValue
+    new: SSAValue
+    bounds: tuple[SSAValue, SSAValue]
+
+    def may_be(self, block: Block, around: Sequence[SSAValue], apart: bool) -> bool:
+        """
+        Whether they may be one: every element of `old` is read before the same one of `new` is stored, once.
+
+        `around` are the counters of the loops around the block, each of which is to be an index of both. Where pieces
+        are not `apart` yet, one that reads other elements than it stores may read what another one has stored.
+        """
+        touching = [(op, found) for op in block.ops if (found := self._touches(op))]
+        storing = [n for n, (_, found) in enumerate(touching) if any(map(self._stores, found))]
+        if len(storing) != 1:
+            return not storing and not touching
+        (at,) = storing
+        holder, own = touching[at]
+        before = [x for _, found in touching[:at] for x in found if self._loads(x)]
+        behind = [x for _, found in touching[at + 1 :] for x in found]
+        stores = [x for x in own if self._stores(x)]
+        if len(stores) != 1 or any(map(self._loads, behind)) or (before and not apart):
+            return False
+        if not self._touch_the_same([*before, *filter(self._loads, own)], stores[0], around):
+            return False
+        if isinstance(holder, scf.ForOp):
+            apart = apart or (holder.lb, holder.ub) == self.bounds
+            return self.may_be(holder.body.block, [*around, holder.body.block.args[0]], apart)
+        if isinstance(holder, scf.IfOp):
+            blocks = [inner for region in holder.regions for inner in region.blocks]
+            return all(self.may_be(inner, around, apart) for inner in blocks if any(map(self._touches, inner.ops)))
+        return holder is stores[0]
+
+    def _touch_the_same(self, loads: Sequence[Operation], store: Operation, around: Sequence[SSAValue]) -> bool:
+        """Whether what is loaded in an iteration of the loops around is stored in the same one, if at all."""
+        if not isinstance(store, memref.StoreOp):
+            return False
+        indices = list(store.indices)
+        places = [indices.index(counter) if counter in indices else None for counter in around]
+        return all(
+            isinstance(load, memref.LoadOp)
+            and all(p is not None and load.indices[p] is n for p, n in zip(places, around, strict=True))
+            for load in loads
+        )
+
+    def _touches(self, op: Operation) -> list[Operation]:
+        return [x for x in op.walk() if self.old in x.operands or self.new in x.operands]
+
+    def _stores(self, op: Operation) -> bool:
+        return self.new in buffers_written_by(op)
+
+    def _loads(self, op: Operation) -> bool:
+        return self.old in op.operands

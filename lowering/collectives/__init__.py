@@ -1,0 +1,1 @@
+"""Passes on the collectives of a lir program, and their kernels."""

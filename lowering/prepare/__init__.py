@@ -1,0 +1,1 @@
+"""Passes on mir that make of a program what fusion and differentiation take."""

@@ -1,0 +1,1 @@
+"""What a program is and does, to be read: fusion, memory, kernels, profiles, and a page of all."""
