@@ -175,8 +175,8 @@ def _entries(universe: dict[str, Callable[[], Any]], kind: str) -> list[str]:
 
 _HOW_TO_RUN = """\
 Run passes with `xdsl-opt file.mlir -p 'mir-prepare-for-ad,mir-grad{wrt=w}'`, or in Python with
-`rlx.run_passes(graph, 'mir-canonicalize')`. Print a target with `xdsl-opt -t llvm`. `lowering/pipelines.py` defines the
-standard pipelines."""
+`rlx.run_passes(graph, 'mir-canonicalize')`. Print a target with `xdsl-opt -t rlx-llvm`. `lowering/pipelines.py` defines
+the standard pipelines."""
 
 
 def passes_text() -> str:
@@ -189,7 +189,7 @@ def passes_text() -> str:
     lines += ["## On `hir` and `mir`", *_entries(dict(transforms.UNIVERSE.all_passes), "pass")]
     lines += ["## From and to StableHLO", *_entries(dict(frontends.UNIVERSE.all_passes), "pass")]
     lines += ["## To and on `lir`", *_entries(dict(lowering.UNIVERSE.all_passes), "pass")]
-    lines += ["## Targets", *_entries(dict(lowering.TARGETS), "target")]
+    lines += ["## Targets", *_entries(dict(lowering.UNIVERSE.all_targets), "target")]
     return "\n\n".join(lines) + "\n"
 
 

@@ -1,6 +1,6 @@
 """The passes that fuse, those that lower to `lir`, those that run a pipeline, and the targets, lazily."""
 
-from xdsl.universe import XDSL_UNIVERSE, Universe
+from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
 from xdsl_rlx.transforms import lazily
@@ -41,10 +41,10 @@ def _get_numba() -> type[Target]:
     return NumbaTarget
 
 
-def _get_llvm() -> type[Target]:
-    from xdsl_rlx.lowering.backend.runtime.targets import LlvmTarget
+def _get_rlx_llvm() -> type[Target]:
+    from xdsl_rlx.lowering.backend.runtime.targets import RlxLlvmTarget
 
-    return LlvmTarget
+    return RlxLlvmTarget
 
 
 def _get_asm() -> type[Target]:
@@ -66,11 +66,5 @@ UNIVERSE = Universe(
         **{name: get for one, folder in TO_LIR.items() for name, get in lazily(f"{__name__}.{folder}", [one]).items()},
         **lazily(f"{__name__}.backend.runtime", ["mir-fold-constants", "rlx-to-lir"]),
     },
-    all_targets={"numba": _get_numba, "asm": _get_asm, "html": _get_html},
+    all_targets={"numba": _get_numba, "rlx-llvm": _get_rlx_llvm, "asm": _get_asm, "html": _get_html},
 )
-
-# xDSL has a target of this name and refuses a second one: ours takes its place, and leaves it the modules of others
-XDSL_UNIVERSE.all_targets["llvm"] = _get_llvm
-
-TARGETS = {**UNIVERSE.all_targets, "llvm": _get_llvm}
-"""All targets of this package."""

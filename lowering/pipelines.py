@@ -81,6 +81,10 @@ PREPARE_FOR_REVERSE: tuple[RewritingPass, ...] = (
 """The same for reverse mode, which goes back over loops."""
 
 
+SIMPLIFY: tuple[RewritingPass, ...] = (MirCanonicalizePass(), MirCsePass())
+"""Between two derivatives: what repeats is shared, and what nothing reads goes."""
+
+
 def prepared_for_fusion(costs: PrepareCosts) -> tuple[RewritingPass, ...]:
     """
     The passes between a function and its kernels, with the options of `mir-prepare-for-fusion`.

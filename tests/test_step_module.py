@@ -241,13 +241,13 @@ def test_the_module_checks_its_arguments(printed: Any, given: dict[str, Any], er
         printed(x=arguments["x"])
 
 
-@pytest.mark.parametrize("target", ["numba", "llvm", "asm"])
+@pytest.mark.parametrize("target", ["numba", "rlx-llvm", "asm"])
 def test_a_module_that_was_not_lowered_is_not_printed(target: str):
     done = lit_inprocess.in_process(["xdsl-opt", str(MODEL), "-t", target], "")
     assert done.status not in (0, None) and f"lir-plan-memory before -t {target}" in done.err
 
 
-def test_modules_of_others_go_to_the_llvm_target_of_xdsl():
+def test_the_target_llvm_is_that_of_xdsl():
     text = "llvm.func @same(%x: i32) -> i32 {\n  llvm.return %x : i32\n}"
     done = lit_inprocess.in_process(["xdsl-opt", "-t", "llvm"], text)
     assert done.status == 0 and 'define i32 @"same"(i32' in done.out

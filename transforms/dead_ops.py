@@ -1,4 +1,5 @@
-"""What nothing reads goes. As upstream's `dce`, but that asks each op by its traits: here its class answers."""
+"""What nothing reads goes. As upstream's `dce`, which this package does not run beside it: that asks each op by its
+traits, here its class answers. Regions of several blocks are left to upstream's."""
 
 from functools import cache
 
@@ -27,8 +28,9 @@ def is_dead(op: Operation) -> bool:
     return is_pure(op) or would_be_trivially_dead(op)
 
 
-def remove_dead(region: Region, listener: PatternRewriterListener) -> bool:
-    """Erase what nothing reads, users first. Whether anything was."""
+def remove_dead(region: Region, listener: PatternRewriterListener | None = None) -> bool:
+    """Erase what nothing reads, users first, and tell the listener. Whether anything was."""
+    listener = PatternRewriterListener() if listener is None else listener
     block = region.first_block
     if block is None:
         return False

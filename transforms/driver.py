@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException, VerifyException
@@ -128,7 +128,7 @@ def rewrite(module: ModuleOp, pattern: RewritePattern) -> bool:
     for rounds in range(ROUNDS):
         if not _sweep(module, driven):
             if rounds:
-                remove_dead(module.body, PatternRewriterListener())
+                remove_dead(module.body)
             return rounds > 0
     name = type(pattern).__name__
     raise PassFailedException(f"{name} did not converge in {ROUNDS} rounds, but led back to {driven.last}")

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.mir_jvp import MirJvpPass
 from xdsl_rlx.transforms.mir_vmap import MirVmapPass
 from xdsl_rlx.transforms.rules.rows import move_axis
@@ -62,7 +62,7 @@ class MirJacfwdPass(ModulePass):
                 found.append(_jacobian(b, columns, shape).ssa)
         graph.set_outputs(found)
         graph.rename(f"{name}_jacfwd")
-        dce(op)
+        remove_dead(op.body)
 
 
 def _jacobian(b: MirBuilder, columns: Value, shape: tuple[int, ...]) -> Value:

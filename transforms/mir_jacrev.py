@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
+from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.reverse import add_seeds, has_derivative, lay_out_reverse
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
@@ -67,7 +67,7 @@ class MirJacrevPass(ModulePass):
                 found.append((b.reshape(next(part), after) if varies else b.full(after, 0, element)).ssa)
         graph.set_outputs(found)
         graph.rename(f"{name}_jacrev")
-        dce(op)
+        remove_dead(op.body)
 
     def _wanted(self, graph: Signature) -> list[NamedArgument]:
         if not self.wrt:

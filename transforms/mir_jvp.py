@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.forward import push_forward
 from xdsl_rlx.transforms.engines.reverse import has_derivative
@@ -60,4 +60,4 @@ class MirJvpPass(ModulePass):
         tangents = [b.zeros_like(y).ssa if t is None else t for y, t in zip(outputs, found, strict=True)]
         graph.set_outputs([*outputs, *tangents])
         graph.rename(f"{graph.name}_jvp")
-        dce(op)
+        remove_dead(op.body)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.complex import ComplexOp, ImagOp, RealOp
@@ -49,7 +49,7 @@ class MirLowerComplexPass(RewritingPass):
             op.detach()
             op.erase()
         # the parts of what is read as a whole
-        remove_dead(module.body, PatternRewriterListener())
+        remove_dead(module.body)
         return changed
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

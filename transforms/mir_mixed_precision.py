@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.transforms.dead_ops import remove_dead
@@ -81,7 +80,7 @@ class MirMixedPrecisionPass(RewritingPass):
         if set(precisions.values()) == {Precision.F32}:
             return False
         changed = Narrowing(precisions).convert(graph_of(module, self.name).block)
-        return remove_dead(module.body, PatternRewriterListener()) or changed
+        return remove_dead(module.body) or changed
 
 
 def _member(words: type[WordT], what: str, given: str) -> WordT:

@@ -10,7 +10,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.str_enum import StrEnum
 
@@ -67,7 +66,7 @@ class MirPartitionPass(ModulePass):
         if not graph.gradients:
             raise PassFailedException(f"{self.name}: no result of @{graph.name} is a gradient; run mir-grad before it")
         # what nothing reads would be an argument of one half and no result of the other
-        remove_dead(graph.func.body, PatternRewriterListener())
+        remove_dead(graph.func.body)
         halves = _Halves.of(graph, self.price)
         stem = graph.name.removesuffix("_grad")
         graph.rename(f"{stem}_{part}")
@@ -77,7 +76,7 @@ class MirPartitionPass(ModulePass):
         else:
             halves.make_backward()
             _erase_unread(graph, halves.forward)
-        remove_dead(graph.func.body, PatternRewriterListener())
+        remove_dead(graph.func.body)
         graph.drop_unused(halves.seeds if part is Part.FORWARD else {a.name for a in graph.arguments})
 
 

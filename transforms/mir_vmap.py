@@ -11,11 +11,11 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import dce
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.shapes import element_of, normalize_axis, shape_of
+from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.batch import Batch
 from xdsl_rlx.transforms.rules.rows import move_axis
@@ -74,7 +74,7 @@ class MirVmapPass(ModulePass):
         graph.func.body.erase_block(before, safe_erase=False)
         graph.update_type()
         graph.rename(f"{graph.name}_vmap")
-        dce(op)
+        remove_dead(op.body)
 
     def _axes(self, arguments: Sequence[NamedArgument]) -> dict[SSAValue, int]:
         """The position of the new axis in each argument named."""

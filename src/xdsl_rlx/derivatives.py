@@ -11,8 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from xdsl.passes import ModulePass
-from xdsl.transforms.canonicalize import CanonicalizePass
-from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from xdsl_rlx.builder import AnyGraph, Graph, GraphModule, tapped
@@ -22,7 +20,7 @@ from xdsl_rlx.dialects.errors import GraphError, GraphIndexError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import Value
 from xdsl_rlx.dialects.shapes import integers
 from xdsl_rlx.dispatch import of_functions
-from xdsl_rlx.lowering.pipelines import gradient_passes, prepared_for_ad, tangent_passes
+from xdsl_rlx.lowering.pipelines import SIMPLIFY, gradient_passes, prepared_for_ad, tangent_passes
 from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
 from xdsl_rlx.passes import above_lir, hir_lowering, run_passes
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
@@ -183,7 +181,7 @@ def nth_order_grad(graph: AnyGraph, wrt: str, order: int = 2) -> GraphModule:
     for number in range(order):
         passes += [MirPrepareForAdPass(), MirGradPass((wrt,), zero_missing_wrt=number > 0, loss=False)]
         # Gradients repeat much of what they are of: shared before it is differentiated again.
-        passes += [CanonicalizePass(), CommonSubexpressionElimination(), DeadCodeElimination()]
+        passes += SIMPLIFY
     return run_passes(above_lir(graph, "nth_order_grad"), passes)
 
 
@@ -295,9 +293,8 @@ def hessian(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians:
     then by first argument, then by second argument.
     """
     # what rows repeat is shared before it is differentiated again
-    shared = [CanonicalizePass(), CommonSubexpressionElimination(), DeadCodeElimination()]
     names = _names(wrt)
-    return _jacobians(graph, "hessian", [*prepared_for_ad(), MirJacrevPass(names), *shared, MirJacfwdPass(names)])
+    return _jacobians(graph, "hessian", [*prepared_for_ad(), MirJacrevPass(names), *SIMPLIFY, MirJacfwdPass(names)])
 
 
 def _jacobians(graph: AnyGraph, what: str, passes: Sequence[ModulePass]) -> Jacobians:

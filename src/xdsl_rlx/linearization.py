@@ -11,9 +11,6 @@ from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
-from xdsl.transforms.canonicalize import CanonicalizePass
-from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination, dce
 
 import xdsl_rlx.derivatives as on_graphs
 from xdsl_rlx.binding import parameters_of
@@ -24,9 +21,11 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of, integers
+from xdsl_rlx.lowering.pipelines import SIMPLIFY
 from xdsl_rlx.passes import run_passes
 from xdsl_rlx.static_keys import is_static_leaf
 from xdsl_rlx.tracing import TracedArgument, builder_of, name_of, traced, type_of
+from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.signature import graph_of
 from xdsl_rlx.tree import Tree, flatten, leaves_like, paths, unflatten
 from xdsl_rlx.tree_functions import check_like, vjp
@@ -165,14 +164,14 @@ def _split(graph: GraphModule, tangents: Sequence[str], count: int) -> tuple[Gra
     linear.set_outputs(linear.outputs[count:])
     signature.set_outputs([*signature.outputs[:count], *values])
     for one, which, unused in ((first, signature, tangents), (second, linear, inputs)):
-        dce(one)
+        remove_dead(one.body)
         which.drop_unused(unused)
         one.verify()
     return GraphModule(first, "mir"), GraphModule(second, "mir"), names
 
 
 def _shared(graph: GraphModule) -> GraphModule:
-    return run_passes(graph, [CanonicalizePass(), CommonSubexpressionElimination(), DeadCodeElimination()])
+    return run_passes(graph, SIMPLIFY)
 
 
 def _run(graph: GraphModule, operands: Mapping[str, Any], builder: MirBuilder | None) -> Sequence[Any]:

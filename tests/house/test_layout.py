@@ -174,9 +174,9 @@ def test_a_pass_stands_in_the_file_of_its_name_with_a_filecheck_file(name: str) 
     assert name in check.read_text(), f"{_name(check)} does not run {name}"
 
 
-@pytest.mark.parametrize("name", lowering.TARGETS)
+@pytest.mark.parametrize("name", lowering.UNIVERSE.all_targets)
 def test_a_target_has_its_name_and_a_docstring(name: str) -> None:
-    target = lowering.TARGETS[name]()
+    target = lowering.UNIVERSE.all_targets[name]()
     assert issubclass(target, Target)
     assert target.name == name
     assert target.__doc__, f"target {name} has no docstring"

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.control import FusionOp, VjpOp
@@ -65,7 +64,7 @@ def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster:
     """
     present = {type(op) for op in ops_within(module)}
     functions, *others = [(stage, RAISE.rows(stage, wanted, present)) for stage in Walk]
-    remove_dead(module.body, PatternRewriterListener())
+    remove_dead(module.body)
     has_sunk = _sink_transposes(module)
     decomposed = _read_by(module, (EighOp, SvdOp))
     is_tidier = (bool(decomposed) and share_common(module, decomposed)) or has_sunk
@@ -81,7 +80,7 @@ def compose(module: ModuleOp, wanted: Callable[[type[Operation]], bool], faster:
     has_shared = bool(reduced) and share_common(module, reduced)
     walk(*([functions] if has_shared else []), *others)
     if raised:
-        remove_dead(module.body, PatternRewriterListener())
+        remove_dead(module.body)
     return Composition(raised, [miss for op, miss in missed.items() if op.parent is not None], has_shared or is_tidier)
 
 
@@ -97,7 +96,7 @@ def _sink_transposes(module: ModuleOp) -> bool:
                 replace(op, [value])
                 found = True
     if found:
-        remove_dead(module.body, PatternRewriterListener())
+        remove_dead(module.body)
     return found
 
 

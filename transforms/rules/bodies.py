@@ -7,7 +7,6 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from xdsl.builder import Builder
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import region_dce
 
 from xdsl_rlx.dialects.effects import remove_effects
 from xdsl_rlx.dialects.mir.bodies import clear, end_of, ops_of
@@ -15,6 +14,7 @@ from xdsl_rlx.dialects.mir.branch import WhileOp
 from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.scan import ScanOp
+from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.engines.forward import push_forward
 from xdsl_rlx.transforms.engines.reverse import add_seeds, has_derivative, pull_back, varying
 
@@ -38,7 +38,7 @@ class Body:
         """The block, which yields these values."""
         self.b.builder.insert(YieldOp(*values))
         region = Region(self.block)
-        region_dce(region)
+        remove_dead(region)
         return region.detach_block(self.block)
 
     def drop(self) -> None:

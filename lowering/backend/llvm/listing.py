@@ -14,7 +14,7 @@ def llvm_listing(module: ModuleOp) -> str:
 
     Raises `PassFailedException` for an op that has no row, and for a module that was not lowered.
     """
-    return f"{_header(module, 'llvm', ';')}\n{emit_llvm(module)}\n"
+    return f"{_header(module, 'rlx-llvm', ';')}\n{emit_llvm(module)}\n"
 
 
 def asm_listing(module: ModuleOp) -> str:

@@ -1,10 +1,9 @@
-"""The targets: `-t numba`, a planned program as one standalone Python module, `-t llvm` and `-t asm`, what becomes
+"""The targets: `-t numba`, a planned program as one standalone Python module, `-t rlx-llvm` and `-t asm`, what becomes
 of its kernels, `-t html`, a page to look at. The texts are made in `python_module.py`, `llvm_module.py`, `page.py`."""
 
 from dataclasses import dataclass
 from typing import IO
 
-from xdsl.backend.llvm.convert import LLVMTarget
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
@@ -13,8 +12,6 @@ from xdsl_rlx.lowering.backend.llvm.listing import asm_listing, llvm_listing
 from xdsl_rlx.lowering.backend.machine.model import cost_model
 from xdsl_rlx.lowering.backend.numba.python_module import emit_python
 from xdsl_rlx.lowering.reports.page.page import page_of
-
-_DIALECTS = ("hir", "mir", "lir")
 
 
 @dataclass(frozen=True)
@@ -36,20 +33,17 @@ class NumbaTarget(Target):
 
 
 @dataclass(frozen=True)
-class LlvmTarget(Target):
+class RlxLlvmTarget(Target):
     """
     Print the LLVM IR of the kernels of a `lir` program, as `rlx.compile` passes it to LLVM.
 
-    Modules without ops of this package go to xDSL's `llvm` target.
+    xDSL's target `llvm` prints modules of the `llvm` dialect.
     """
 
-    name = "llvm"
+    name = "rlx-llvm"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        if any(op.dialect_name() in _DIALECTS for op in module.walk()):
-            output.write(llvm_listing(module))
-        else:
-            LLVMTarget().emit(ctx, module, output)
+        output.write(llvm_listing(module))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 // RUN: xdsl-opt %s -p 'mir-cse,mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir' | filecheck %s
-// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-plan-memory' -t llvm | filecheck %s --check-prefix=LLVM
+// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-plan-memory' -t rlx-llvm | filecheck %s --check-prefix=LLVM
 
 // Collective ops keep their number and order: equal ones are not merged, and what nothing reads stays.
 

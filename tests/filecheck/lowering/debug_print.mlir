@@ -1,5 +1,5 @@
 // RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-outline-loops' | filecheck %s
-// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-plan-memory' -t llvm | filecheck %s --check-prefix=LLVM
+// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-plan-memory' -t rlx-llvm | filecheck %s --check-prefix=LLVM
 
 // Prints write to one console, so that launches keep their order; a loop that prints stays a loop of launches.
 

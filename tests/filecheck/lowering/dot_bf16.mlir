@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p lir-check-bounds -t llvm | filecheck %s
+// RUN: xdsl-opt %s -p lir-check-bounds -t rlx-llvm | filecheck %s
 // RUN: xdsl-opt %s -p lir-check-bounds -t numba | filecheck %s --check-prefix=PYTHON
 
 // Two neighbours in memory are one load. A loop of lanes has the instruction on vectors; others have its first lane.

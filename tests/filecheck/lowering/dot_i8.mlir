@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p lir-check-bounds -t llvm | filecheck %s
+// RUN: xdsl-opt %s -p lir-check-bounds -t rlx-llvm | filecheck %s
 // RUN: xdsl-opt %s -p lir-check-bounds -t numba | filecheck %s --check-prefix=PYTHON
 
 // Four neighbours in memory are one load, four lines of vectors are interleaved; the instruction has unsigned bytes first.

@@ -1,5 +1,5 @@
 // RUN: xdsl-opt %s -p 'lir-mark-unrolled{lanes=16 registers=32}' | filecheck %s
-// RUN: xdsl-opt %s -p 'lir-mark-unrolled{lanes=16 registers=32}' -t llvm | filecheck %s --check-prefix=LLVM
+// RUN: xdsl-opt %s -p 'lir-mark-unrolled{lanes=16 registers=32}' -t rlx-llvm | filecheck %s --check-prefix=LLVM
 // RUN: xdsl-opt %s -p lir-mark-unrolled | filecheck %s --check-prefix=NARROW
 
 // A rest of 12 of 16 lanes is a masked vector; one of 2 is not, nor any where registers are those of AVX2.

@@ -1,7 +1,7 @@
 // RUN: xdsl-opt %s -p lir-overlap-collectives --split-input-file | filecheck %s
 // RUN: xdsl-opt %s -p 'lir-overlap-collectives{poll_collectives=false collectives_in_flight=1}' --split-input-file | filecheck %s --check-prefix=ONE
 // RUN: xdsl-opt %s -p 'lir-overlap-collectives{overlap=false}' --split-input-file | filecheck %s --check-prefix=OFF
-// RUN: xdsl-opt %s --split-input-file -p lir-overlap-collectives,lir-plan-memory -t llvm | filecheck %s --check-prefix=LLVM
+// RUN: xdsl-opt %s --split-input-file -p lir-overlap-collectives,lir-plan-memory -t rlx-llvm | filecheck %s --check-prefix=LLVM
 
 // A sum starts when its operand is complete. What needs no sum comes in front of what does. The slot of an operand is
 // in use until the wait.

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p lir-check-bounds -t llvm | filecheck %s
+// RUN: xdsl-opt %s -p lir-check-bounds -t rlx-llvm | filecheck %s
 
 // A kernel gets the addresses of its buffers. Of more than twelve it finds them, by base number and offset.
 // CHECK-LABEL: define void @sum(ptr noalias readonly %bases, ptr %args, i64 %lo, i64 %hi)

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-plan-memory' -t llvm | filecheck %s
+// RUN: xdsl-opt %s -p 'mir-prepare-for-fusion,mir-fuse,convert-mir-to-lir,lir-plan-memory' -t rlx-llvm | filecheck %s
 
 // A function that a loop has many times, or a large one, is a call: of a scalar in the text, of the version for 64 lanes once LLVM has
 // made vectors of the loop.

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p lir-check-bounds -t llvm | filecheck %s
+// RUN: xdsl-opt %s -p lir-check-bounds -t rlx-llvm | filecheck %s
 // RUN: xdsl-opt %s -p lir-check-bounds --split-input-file --verify-diagnostics -t numba | filecheck %s --check-prefix=PYTHON
 
 // A hint on memory is an intrinsic. Python has no words for it.

@@ -1,6 +1,6 @@
 // RUN: xdsl-opt %s -p 'rlx-to-lir{threads=2}' | filecheck %s --check-prefix=LIR
 // RUN: xdsl-opt %s -p 'rlx-grad{wrt=w},rlx-to-lir' -t numba | filecheck %s --check-prefix=NUMBA
-// RUN: xdsl-opt %s -p 'rlx-to-lir' -t llvm | filecheck %s --check-prefix=LLVM
+// RUN: xdsl-opt %s -p 'rlx-to-lir' -t rlx-llvm | filecheck %s --check-prefix=LLVM
 
 // A named pipeline runs the passes that the Python function of that purpose runs, from any stage above its result.
 

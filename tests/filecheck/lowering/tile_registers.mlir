@@ -1,5 +1,5 @@
 // RUN: xdsl-opt %s -p 'lir-tile-matmuls{lanes=16 registers=32 bf16=true int8=true amx=true}' | filecheck %s
-// RUN: xdsl-opt %s -p 'lir-tile-matmuls{lanes=16 registers=32 bf16=true int8=true amx=true}' -t llvm | filecheck %s --check-prefix=LLVM
+// RUN: xdsl-opt %s -p 'lir-tile-matmuls{lanes=16 registers=32 bf16=true int8=true amx=true}' -t rlx-llvm | filecheck %s --check-prefix=LLVM
 // RUN: xdsl-opt %s -p 'lir-tile-matmuls{lanes=16 registers=32 bf16=true int8=true amx=true}' -t numba | filecheck %s --check-prefix=PYTHON
 
 // Blocks of 32 rows, of which the last has 8, and 40 columns, of which a call takes 32: sums on the stack, rounded once.
