@@ -69,7 +69,7 @@ def test_products_in_numba(costs: TileCosts):
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"] if EVERY else ["x86-64-v3"])
 def test_quantised_products_without_the_instruction(name: str):
     """In a process of its own, which compiles for a processor that lacks it."""
-    tests = str(Path(__file__).parent / "nests" / "test_quant_as_python.py")
+    tests = str(Path(__file__).parent / "kernels" / "test_quant_as_python.py")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "q_matmul", tests]
     environment = {**os.environ, "XDSL_RLX_CPU": name}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
