@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cache, wraps
 from itertools import islice
 from operator import index
-from types import FunctionType, NoneType, UnionType
-from typing import Any, ParamSpec, TypeAlias, TypeVar, Union, cast, get_args, get_origin
+from types import FunctionType, NoneType, SimpleNamespace, UnionType
+from typing import Any, ParamSpec, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from xdsl.ir import Attribute
 
@@ -165,16 +165,26 @@ def shown(x: object) -> str:
     return text if len(text) <= 60 and "\n" not in text else f"an object of type {kind}"
 
 
+def hint_of(annotation: object, module: str) -> object:
+    """The type that an annotation of a module names; None where that is imported for type checkers only."""
+    names = vars(sys.modules[module])
+    if not isinstance(annotation, str):
+        return annotation
+    if isinstance(names.get(annotation), str):
+        # an alias that is recursive, or of types for type checkers only
+        return None
+    try:
+        return get_type_hints(SimpleNamespace(__annotations__={"it": annotation}), names)["it"]
+    except (NameError, TypeError):
+        return None
+
+
 @cache
 def _conversion(annotation: object, module: str) -> Conversion:
     """That of an annotation as a module of that name writes it: a few words, in signature after signature."""
-    if isinstance(annotation, str):
-        try:
-            annotation = eval(annotation, vars(sys.modules[module]))
-        except (NameError, TypeError):
-            # imported for type checkers only, or recursive: the function itself says what it takes
-            return _ANYTHING
-    return _of_type(annotation)
+    hint = hint_of(annotation, module)
+    # without one, the function itself says what it takes
+    return _ANYTHING if hint is None else _of_type(hint)
 
 
 def _of_type(annotation: Any) -> Conversion:

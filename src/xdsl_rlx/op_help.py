@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from enum import Enum
 from functools import cache
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
+
+from xdsl_rlx.dialects.calls import hint_of
 
 _SPATIAL = frozenset(("stride", "strides", "padding", "dilation", "dilations", "kernel_size", "output_padding"))
 """Options of the type `int | Sequence[int]` that have an entry for each spatial axis."""
@@ -149,13 +150,8 @@ def _said(parameter: inspect.Parameter, module: str) -> str:
 @cache
 def _words_of(annotation: Any, module: str) -> tuple[str, ...]:
     """The words of an option that is a member of an enum."""
-    if isinstance(annotation, str):
-        try:
-            annotation = eval(annotation, vars(sys.modules[module]))
-        except (NameError, TypeError):
-            # imported for type checkers only
-            return ()
-    members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    hint = hint_of(annotation, module)
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return tuple(
         str(member.value) for one in members if isinstance(one, type) and issubclass(one, Enum) for member in one
     )

@@ -91,3 +91,12 @@ def test_what_public_functions_return_is_on_the_page() -> None:
     shown = {name.rpartition(".")[2] for name in SECTIONS}
     missing = {name for name in returned - shown - OF_PASSES if _class_named(name) is not None}
     assert not missing, f"docs/api_reference.py has no group for {sorted(missing)}"
+
+
+def test_the_stub_has_a_line_for_each_name() -> None:
+    lines = [line.split() for line in (ROOT / "src/xdsl_rlx/__init__.pyi").read_text().splitlines()]
+    found = [words for words in lines if words[:1] == ["from"]]
+    names = [words[3] for words in found]
+    assert sorted(set(names)) == sorted(names) == rlx.__all__
+    for words in found:
+        assert words == ["from", words[1], "import", words[3], "as", words[3]]

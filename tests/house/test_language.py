@@ -152,4 +152,4 @@ def _is_name(dotted: str) -> bool:
         for parent in (base.joinpath(*parts[:-1], "__init__.py"), base.joinpath(*parts[:-1]).with_suffix(".py")):
             if parts[:-1] and parent.exists() and re.search(rf"\b{parts[-1]}\b", parent.read_text()):
                 return True
-    return bool(re.search(rf"\b{parts[0]}\b", (ROOT / "src" / "xdsl_rlx" / "__init__.py").read_text()))
+    return bool(re.search(rf"\b{parts[0]}\b", (ROOT / "src" / "xdsl_rlx" / "__init__.pyi").read_text()))
