@@ -28,7 +28,7 @@ from xdsl.irdl.declarative_assembly_format import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from xdsl_rlx.dialects.constants import AnyDense, is_dense
+from xdsl_rlx.dialects.constants import AnyDense, is_dense, splat_value
 
 _MOST_IN_FIGURES = 100
 """Elements of the largest constant that is printed element by element, as in MLIR; a larger one is printed as bytes."""
@@ -132,3 +132,14 @@ class DenseText(CustomDirective):
         assert isinstance(value, ExactDense)
         state.print_whitespace(printer)
         print_dense(printer, value.elements)
+
+
+def dense_of(op: Operation) -> AnyDense | None:
+    """The elements of a constant; None for another op."""
+    return elements_of(op.properties.get("value"))
+
+
+def is_splat(op: Operation) -> bool:
+    """Whether a constant has one value throughout."""
+    value = dense_of(op)
+    return value is not None and splat_value(value) is not None

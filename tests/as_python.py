@@ -16,7 +16,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CallFunctionOp, FftOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument, Buffer, contiguous
+from xdsl_rlx.lowering.buffers import Argument, Buffer, contiguous
 from xdsl_rlx.lowering.kernel_dsl import Iteration
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 from xdsl_rlx.lowering.kernel_dsl.language import numpy_type

@@ -28,16 +28,17 @@ from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.names import text_of
 from xdsl_rlx.dialects.shapes import check_size, element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Buffer, contiguous
+from xdsl_rlx.lowering.bufferize.branch_lower import inline_remats, lower_if, lower_while
 from xdsl_rlx.lowering.bufferize.destinations import can_store_twice, fits, in_time, is_only_placed, is_read_once
-from xdsl_rlx.lowering.bufferize.donation import ReadElsewhereError, Update, is_updated, put_readers_first, updates_of
+from xdsl_rlx.lowering.bufferize.donation import ReadElsewhereError
 from xdsl_rlx.lowering.bufferize.launches import Launches, Loops, stem_of_ops
 from xdsl_rlx.lowering.bufferize.program_buffers import ProgramBuffers, memref_for
+from xdsl_rlx.lowering.bufferize.scan_loop import lower_scan
+from xdsl_rlx.lowering.buffers import Buffer, contiguous, is_updated
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import LOOPS, PLACE, UPDATED, VIEW
 from xdsl_rlx.lowering.fusion.analysis.nesting import GroupLoops
+from xdsl_rlx.lowering.fusion.analysis.update_order import Update, put_readers_first, updates_of
 from xdsl_rlx.lowering.kernels import NEST
-from xdsl_rlx.lowering.loops.branch_lower import inline_remats, lower_if, lower_while
-from xdsl_rlx.lowering.loops.scan_loop import lower_scan
 from xdsl_rlx.lowering.prepare.mir_normalize import Normalize
 from xdsl_rlx.lowering.target import GroupCosts, NormalizeCosts
 from xdsl_rlx.transforms.driver import rewrite, verify_dominance

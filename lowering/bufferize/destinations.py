@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.mir.control import FusionOp, YieldOp
 from xdsl_rlx.dialects.mir.shape import FlipOp, NarrowOp, ReshapeOp, TransposeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Buffer
+from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import LOOPS, PLACE, PRODUCT, REDUCTION, VIEW, StridedLayout
 from xdsl_rlx.lowering.prepare.mir_split_axes import split
 from xdsl_rlx.lowering.target import GroupCosts

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.lir.memory import AnyMemRef
-from xdsl_rlx.lowering.bufferize.buffers import Argument, Buffer
+from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.kernels.work import Buffers
 
 Event: TypeAlias = Callable[[Buffers, Sequence[SSAValue]], Buffer]

@@ -18,10 +18,10 @@ from xdsl_rlx.dialects.locations import location_of
 from xdsl_rlx.dialects.mir.complex import ImagOp, RealOp
 from xdsl_rlx.dialects.mir.shape import ExpandOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Buffer, Launch
-from xdsl_rlx.lowering.bufferize.donation import in_place, is_updated
+from xdsl_rlx.lowering.bufferize.donation import in_place
 from xdsl_rlx.lowering.bufferize.kernel_reuse import LoweredSite, Passed, Recorder, Site, Step
 from xdsl_rlx.lowering.bufferize.program_buffers import ProgramBuffers
+from xdsl_rlx.lowering.buffers import Buffer, Launch, is_updated
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import PRODUCT, VIEW
 from xdsl_rlx.lowering.fusion.analysis.nesting import GroupLoops
 from xdsl_rlx.lowering.fusion.codegen.group import Group

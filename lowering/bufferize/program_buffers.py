@@ -12,12 +12,12 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.constants import AnyDense
+from xdsl_rlx.dialects.dense_text import dense_of, is_splat
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, row_major_strides, strided_memref
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Buffer, contiguous
 from xdsl_rlx.lowering.bufferize.destinations import Destinations
+from xdsl_rlx.lowering.buffers import Buffer, contiguous
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import StridedLayout
-from xdsl_rlx.lowering.fusion.mir_fuse import dense_of, is_splat
 
 
 class ProgramBuffers:

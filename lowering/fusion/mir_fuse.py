@@ -13,18 +13,17 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
-from xdsl_rlx.dialects.constants import AnyDense, splat_value
-from xdsl_rlx.dialects.dense_text import elements_of
+from xdsl_rlx.dialects.dense_text import is_splat
 from xdsl_rlx.dialects.effects import with_effects
 from xdsl_rlx.dialects.mir.bodies import BodyOp
 from xdsl_rlx.dialects.mir.control import FusionLoopsAttr, FusionOp, YieldOp
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.lowering.bufferize.donation import put_readers_first, updates_of
 from xdsl_rlx.lowering.fusion.analysis.clusters import Cluster, Clusters
 from xdsl_rlx.lowering.fusion.analysis.equal_parts import equal_parts
 from xdsl_rlx.lowering.fusion.analysis.iteration_space import Space
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import PRODUCT, REDUCTION, VIEW
 from xdsl_rlx.lowering.fusion.analysis.nesting import GroupLoops, decided_loops
+from xdsl_rlx.lowering.fusion.analysis.update_order import put_readers_first, updates_of
 from xdsl_rlx.lowering.fusion.share_bodies import share_bodies
 from xdsl_rlx.lowering.prepare.mir_normalize import Normalize
 from xdsl_rlx.lowering.target import FusionCosts, NormalizeCosts
@@ -151,17 +150,6 @@ def _sink_constants(block: Block) -> None:
         if uses and not returned:
             op.detach()
             block.insert_op_before(op, uses[0].operation)
-
-
-def dense_of(op: Operation) -> AnyDense | None:
-    """The elements of a constant; None for another op."""
-    return elements_of(op.properties.get("value"))
-
-
-def is_splat(op: Operation) -> bool:
-    """Whether a constant has one value throughout."""
-    value = dense_of(op)
-    return value is not None and splat_value(value) is not None
 
 
 def outline(clusters: Clusters) -> None:

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl_rlx.dialects.mir.attention import AttentionLike, AttentionOp, MaskKind
 from xdsl_rlx.dialects.mir.heads import HeadLayout, heads_of
 from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import (
     Array,
     Iteration,

@@ -7,7 +7,7 @@ from math import inf, prod
 
 from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp
 from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, accumulate, exp, ndrange, rolled
 from xdsl_rlx.lowering.kernels.attention import ELEMENT_COST, Scores, blocks_of, by_heads, clipped, of_heads, operands
 from xdsl_rlx.lowering.kernels.work import NEST, Work, add_up

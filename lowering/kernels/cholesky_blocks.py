@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, fma, lanes, rolled, scratch, sqrt
 from xdsl_rlx.lowering.kernels.substitution import columns_of, padded, substitute
 from xdsl_rlx.lowering.kernels.work import Work

@@ -12,7 +12,7 @@ from xdsl_rlx.dialects.mir.collectives import (
     ReduceScatterOp,
     ReduceToOp,
 )
-from xdsl_rlx.lowering.bufferize.buffers import Launch
+from xdsl_rlx.lowering.buffers import Launch
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel
 from xdsl_rlx.lowering.kernels.work import NEST, Work
 

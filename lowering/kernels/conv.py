@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp, Conv2dBackwardWeightOp, ConvExtents, ConvOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, ndrange, rolled
 from xdsl_rlx.lowering.kernels import conv_panels, depthwise, winograd
 from xdsl_rlx.lowering.kernels.windows import Plane, Room

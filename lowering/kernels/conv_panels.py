@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.mir.conv import ConvExtents
 from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, lanes, rolled
 from xdsl_rlx.lowering.kernels.work import Runs, Work
 

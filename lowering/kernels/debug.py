@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.debug import DebugPrintOp
-from xdsl_rlx.lowering.bufferize.buffers import Launch
+from xdsl_rlx.lowering.buffers import Launch
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel
 from xdsl_rlx.lowering.kernels.work import NEST, Work
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import f32, i32
 
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import (
     Array,
     Iteration,

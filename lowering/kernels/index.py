@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl_rlx.dialects.constants import integer_range, is_integer
 from xdsl_rlx.dialects.mir.index import GatherOp, IndexAddOp, ScatterAddOp, ScatterMaxOp, ScatterOp
 from xdsl_rlx.dialects.shapes import compute_type, element_of, u8, u32
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, clamp, maximum, minimum, scratch
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import INDEX
 from xdsl_rlx.lowering.kernels.work import NEST, Work

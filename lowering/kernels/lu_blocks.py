@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, getrf, lanes, nest, rolled, scratch
 from xdsl_rlx.lowering.kernels.substitution import columns_of, padded, substitute
 from xdsl_rlx.lowering.kernels.work import Work

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast
 from xdsl_rlx.lowering.kernels.index import clamped
 from xdsl_rlx.lowering.kernels.work import NEST, Work

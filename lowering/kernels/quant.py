@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.mir.quant import (
 )
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast
 from xdsl_rlx.lowering.kernels.index import clamped
 from xdsl_rlx.lowering.kernels.quant_decode import FP8, GGUF, fp4, scale_code

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import f64, i8, i32
 
 from xdsl_rlx.dialects.mir.quant_int import PaddedAxis, QConv2dOp, QMatmulOp
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, clamp, rint, rolled, scratch
 from xdsl_rlx.lowering.kernels.quant import Runs
 from xdsl_rlx.lowering.kernels.work import NEST, Work

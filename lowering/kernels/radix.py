@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerType, i32, i64
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, nest, rolled, scratch, select
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import INDEX
 from xdsl_rlx.lowering.kernels.work import Work

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.mir.index import CumprodOp, CumsumOp, RunningOp
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, rolled, scratch
 from xdsl_rlx.lowering.kernels.work import NEST, Work
 

@@ -7,7 +7,7 @@ from math import ceil, sqrt
 from xdsl.dialects.builtin import i64
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, cast, rolled
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import INDEX
 from xdsl_rlx.lowering.kernel_dsl.number_order import Keys

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import (
     Array,
     Iteration,

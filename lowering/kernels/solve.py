@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import i32
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.solve import InterchangeRowsOp, LuInverseOp, LuOp, LuSolveOp, TriangularSolveOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import (
     Array,
     Iteration,

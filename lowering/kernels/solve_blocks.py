@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, rolled
 from xdsl_rlx.lowering.kernels.solve_lanes import chosen_row
 from xdsl_rlx.lowering.kernels.substitution import ROWS as TILE_ROWS

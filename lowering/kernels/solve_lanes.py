@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, clamp, fma, lanes, rolled, scratch
 from xdsl_rlx.lowering.kernel_dsl.number_order import FloatOrder
 from xdsl_rlx.lowering.kernels.work import Work

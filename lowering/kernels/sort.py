@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.constants import is_integer
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.mir.index import BisectOp, TopkOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of, u8, u32
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, isnan, rolled, scratch, select
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import INDEX
 from xdsl_rlx.lowering.kernel_dsl.number_order import FloatOrder

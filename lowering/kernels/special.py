@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f64
 
 from xdsl_rlx.dialects.mir.special import SpecialFunction, SpecialFunctionOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import (
     Array,
     Iteration,

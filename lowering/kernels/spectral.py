@@ -24,7 +24,7 @@ from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.mir.complex import part_type
 from xdsl_rlx.dialects.mir.spectral import FftOp, IrfftOp, RfftOp
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument, Buffer
+from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import StridedLayout
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 from xdsl_rlx.lowering.kernels.work import NEST, Work

@@ -21,7 +21,7 @@ from xdsl_rlx.dialects.mir.splat import (
     SplatOp,
 )
 from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, exp, power, tan
 from xdsl_rlx.lowering.kernels.splat_tiles import SIDE, Prepared, Tiles, conics
 from xdsl_rlx.lowering.kernels.splat_vectors import Vector, clamped, cross, difference, dot, scaled, unit, unit_or_zero

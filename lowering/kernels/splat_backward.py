@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderBackwardOp
 from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, accumulate, cast, maximum, minimum, power, scratch
 from xdsl_rlx.lowering.kernels.splat import Cloud, Seen, camera, has_harmonics, prepare, seen
 from xdsl_rlx.lowering.kernels.splat_tiles import LANES, SIDE, Prepared, Tile, Tiles, conics, cover

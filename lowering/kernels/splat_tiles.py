@@ -14,7 +14,7 @@ from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
 from xdsl_rlx.dialects.mir.splat import Picture
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, accumulate, cast, exp, log, minimum, scratch, sqrt
 from xdsl_rlx.lowering.kernels.splat_vectors import Vector, dot
 from xdsl_rlx.lowering.kernels.work import Work

@@ -9,7 +9,7 @@ from math import prod
 
 from xdsl_rlx.dialects.mir.conv import ConvExtents
 from xdsl_rlx.dialects.shapes import compute_type
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Number, ndrange, rolled
 from xdsl_rlx.lowering.kernels.work import Work
 

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.mir.conv import ConvExtents
 from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument
+from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, ndrange, rolled
 from xdsl_rlx.lowering.kernels.winograd_tiles import LANES, PointRows, TapBlocks, WindowTiles, weight_of, weight_points
 from xdsl_rlx.lowering.kernels.work import Work

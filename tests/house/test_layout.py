@@ -6,7 +6,7 @@ Not here: whether the package can be built and installed (test_wheel.py).
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -33,6 +33,21 @@ MAY_IMPORT = {
 
 BACKEND = ("lowering/backend", "math", "machine", "driver", "llvm", "numba", "runtime", "export")
 """The backend and its folders, each of which uses those in front of it."""
+
+ROOMS = (
+    {"fusion/analysis"},
+    {"prepare"},
+    {"fusion"},
+    {"kernel_dsl"},
+    {"analysis", "library", "loops", "tiles"},
+    {"kernels"},
+    {"fusion/codegen"},
+    {"collectives"},
+    {"bufferize"},
+    {"reports"},
+    {"backend"},
+)
+"""The folders of lowering: files of each import from those in front of it, and from files that are in none."""
 
 _PACKAGE = ROOT / "src" / "xdsl_rlx"
 FACE = sorted(path for path in _PACKAGE.rglob("*.py") if path.relative_to(_PACKAGE).parts[0] not in LINKED)
@@ -135,6 +150,50 @@ def test_a_folder_of_the_backend_imports_those_before_it(path: Path) -> None:
         if module.startswith("xdsl_rlx.lowering.backend."):
             folder = module.split(".")[3]
             assert BACKEND.index(folder) <= own, f"{_name(path)} imports {module}, which is above {path.parent.name}"
+
+
+def _room(path: Path) -> int | None:
+    """Which of the folders of lowering a file is in; None for one in no folder, or an index of a folder."""
+    parts = path.relative_to(ROOT / "lowering").parts[:-1]
+    for name in ("/".join(parts[:2]), "/".join(parts[:1])):
+        for number, names in enumerate(ROOMS):
+            if name in names and path.name != "__init__.py":
+                return number
+    return None
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "lowering").rglob("*.py")), ids=_name)
+def test_a_folder_of_lowering_imports_those_before_it(path: Path) -> None:
+    own = _room(path)
+    assert own is not None or path.name == "__init__.py" or path.parent.name == "lowering", "add the folder to ROOMS"
+    for module in _imported(_at_module_level(path)):
+        file = (ROOT / module.removeprefix("xdsl_rlx.").replace(".", "/")).with_suffix(".py")
+        if module.startswith("xdsl_rlx.lowering.") and file.exists() and own is not None:
+            other = _room(file)
+            assert other is None or other <= own, f"{_name(path)} imports {module}, which is above it"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    sources = {path.relative_to(ROOT / "src"): path for path in FACE} | {
+        Path("xdsl_rlx") / path.relative_to(ROOT): path for path in [*SOURCES, *READERS]
+    }
+    modules = {".".join(p.with_suffix("").parts).removesuffix(".__init__"): path for p, path in sources.items()}
+    needs: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        needs[name] = {x for node in ast.walk(_at_module_level(path)) for x in _from(node, modules)} - {name}
+    while free := [name for name, found in needs.items() if not found & needs.keys()]:
+        for name in free:
+            del needs[name]
+    assert not needs, f"modules that import each other: {sorted(needs)}"
+
+
+def _from(node: ast.AST, modules: Container[str]) -> Iterator[str]:
+    """Which of the modules an import statement names; `a.b` of `from a import b`, if that is one."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name in modules)
+    elif isinstance(node, ast.ImportFrom) and node.module in modules:
+        full = [f"{node.module}.{alias.name}" for alias in node.names]
+        yield from (name if name in modules else node.module for name in full)
 
 
 def test_a_class_name_is_unique_in_its_folder() -> None:

@@ -604,7 +604,7 @@ LOWERING = (
 PLACES = (
     _fault(
         "the stack of a carry begins a place too late",
-        "lowering/loops/scan_loop.py",
+        "lowering/bufferize/scan_loop.py",
         "first = layout.strides[0] if after != self.reverse else 0",
         "first = layout.strides[0] if after or self.reverse else 0",
         DESTINATIONS,
@@ -1172,7 +1172,7 @@ RUNNING = (
     ),
     _fault(
         "readers of what is replaced need not come first",
-        "lowering/bufferize/donation.py",
+        "lowering/fusion/analysis/update_order.py",
         "return [*needed, *(reader for readers in self.writers.get(op, {}).values() for reader in readers)]",
         "return needed",
         "tests/lowering/test_donation_order.py",
@@ -1276,7 +1276,7 @@ RUNNING = (
     ),
     _fault(
         "a carry of a while is written while others are still computed from it",
-        "lowering/loops/branch_lower.py",
+        "lowering/bufferize/branch_lower.py",
         "into.buffers.room(shape_of(last[n]), element_of(last[n]), last[n])) for n",
         "places[n]) for n",
         BRANCH_LOWER,
@@ -1657,7 +1657,7 @@ DONATION = (
     ),
     _fault(
         "an argument that a later op reads, or is returned, is replaced in place",
-        "lowering/bufferize/donation.py",
+        "lowering/fusion/analysis/update_order.py",
         "            self.copied[update.number] = why\n",
         "",
         *DONATED,

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
 
-from xdsl_rlx.lowering.bufferize.buffers import Argument, Buffer, merge_axes
+from xdsl_rlx.lowering.buffers import Argument, Buffer, merge_axes
 from xdsl_rlx.lowering.fusion.analysis.iteration_space import Space
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import PRODUCT
 from xdsl_rlx.lowering.fusion.analysis.nesting import GroupLoops, Reduces, Structure

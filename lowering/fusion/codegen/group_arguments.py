@@ -9,7 +9,7 @@ from typing import TypeAlias
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.memory import row_major_strides
-from xdsl_rlx.lowering.bufferize.buffers import Argument, Buffer
+from xdsl_rlx.lowering.buffers import Argument, Buffer
 from xdsl_rlx.lowering.fusion.codegen.accumulators import Accumulator
 from xdsl_rlx.lowering.fusion.codegen.group import Dim, Group
 from xdsl_rlx.lowering.fusion.codegen.products import Product

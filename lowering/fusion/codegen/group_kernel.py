@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.dense_text import elements_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.mir.core import PositionDependent
 from xdsl_rlx.dialects.shapes import compute_type, element_of
-from xdsl_rlx.lowering.bufferize.buffers import Launch
+from xdsl_rlx.lowering.buffers import Launch
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import REDUCTION
 from xdsl_rlx.lowering.fusion.codegen.accumulators import Accumulator, narrow_identity
 from xdsl_rlx.lowering.fusion.codegen.group import ROW, UNIT, Backwards, Dim, Group

@@ -10,8 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.shapes import compute_type, element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Buffer, Launch
-from xdsl_rlx.lowering.bufferize.donation import is_updated
+from xdsl_rlx.lowering.buffers import Buffer, Launch, is_updated
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import PRODUCT, REDUCTION
 from xdsl_rlx.lowering.fusion.analysis.nesting import Reduces
 from xdsl_rlx.lowering.fusion.codegen.accumulators import (

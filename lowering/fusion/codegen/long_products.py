@@ -13,7 +13,7 @@ from xdsl_rlx.dialects.mir.elementwise import AddOp
 from xdsl_rlx.dialects.mir.linalg import MatmulOp
 from xdsl_rlx.dialects.mir.shape import NarrowOp, ReshapeOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Buffer
+from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import StridedLayout
 from xdsl_rlx.lowering.target import LaunchCosts
 

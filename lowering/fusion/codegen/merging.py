@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from xdsl_rlx.lowering.bufferize.buffers import Buffer
+from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.lowering.fusion.analysis.iteration_space import AxisMap, Space
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import StridedLayout
 from xdsl_rlx.lowering.fusion.analysis.nesting import Structure

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_rlx.dialects.lir import GemmOp
 from xdsl_rlx.dialects.lir.memory import row_major_strides
 from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Argument, Buffer, merge_axes
+from xdsl_rlx.lowering.buffers import Argument, Buffer, merge_axes
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import PRODUCT, StridedLayout
 from xdsl_rlx.lowering.fusion.codegen.group import BATCH, ROW, UNIT, Group
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest

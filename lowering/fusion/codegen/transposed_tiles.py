@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
-from xdsl_rlx.lowering.bufferize.buffers import Buffer
+from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.lowering.fusion.codegen.group_kernel import Range
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.target import GroupCosts

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Attribute, SSAValue
 
-from xdsl_rlx.dialects.lir import KernelOp
+from xdsl_rlx.dialects.lir import InputOp, KernelOp, ParamOp
 from xdsl_rlx.dialects.lir.memory import AnyMemRef, row_major_strides, strided_memref
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import StridedLayout
@@ -99,3 +99,9 @@ class Launch:
     chunk: int
     reads: tuple[Argument, ...]
     writes: tuple[Argument, ...]
+
+
+def is_updated(buffer: Buffer) -> bool:
+    """Whether a buffer is an argument's, which a result replaces."""
+    owner = buffer.root.owner
+    return isinstance(owner, InputOp | ParamOp) and owner.donated is not None

@@ -13,8 +13,8 @@ from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.bodies import end_of, ops_of
 from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, WhileOp
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Buffer
-from xdsl_rlx.lowering.loops.scan_loop import Lowering, captured_by_loop
+from xdsl_rlx.lowering.bufferize.scan_loop import Lowering, captured_by_loop
+from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.transforms.located import replace
 
 

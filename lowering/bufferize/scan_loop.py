@@ -14,9 +14,9 @@ from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.lowering.bufferize.buffers import Buffer, contiguous
 from xdsl_rlx.lowering.bufferize.launches import Launches
 from xdsl_rlx.lowering.bufferize.program_buffers import ProgramBuffers
+from xdsl_rlx.lowering.buffers import Buffer, contiguous
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import StridedLayout
 
 
