@@ -20,12 +20,12 @@ from xdsl_rlx.lowering.buffers import Argument, Buffer, contiguous
 from xdsl_rlx.lowering.kernel_dsl import Iteration
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 from xdsl_rlx.lowering.kernel_dsl.language import numpy_type
+from xdsl_rlx.lowering.kernel_library.calls import called_function
+from xdsl_rlx.lowering.kernel_library.fourier_calls import LibraryCall, fourier_calls
+from xdsl_rlx.lowering.kernel_library.functions import functions
+from xdsl_rlx.lowering.kernel_library.sorting import SortFunction
 from xdsl_rlx.lowering.kernels import NEST
 from xdsl_rlx.lowering.kernels.work import Work
-from xdsl_rlx.lowering.library.calls import called_function
-from xdsl_rlx.lowering.library.fourier_calls import LibraryCall, fourier_calls
-from xdsl_rlx.lowering.library.functions import functions
-from xdsl_rlx.lowering.library.sorting import SortFunction
 from xdsl_rlx.lowering.target import COMMON
 
 

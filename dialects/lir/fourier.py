@@ -1,4 +1,4 @@
-"""A call of the library's Fourier transform from a kernel. The function is in `lowering/library/fourier.py`."""
+"""A call of the library's Fourier transform from a kernel. The function is in `lowering/kernel_library/fourier.py`."""
 
 from __future__ import annotations
 

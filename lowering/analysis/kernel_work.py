@@ -31,8 +31,8 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, is_any_length
 from xdsl_rlx.dialects.lir.scalar import DotBf16Op, ScalarOp
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
 from xdsl_rlx.lowering.analysis.linear_sums import Linear
+from xdsl_rlx.lowering.kernel_library.calls import called_function
 from xdsl_rlx.lowering.kernel_pass import kernels_of
-from xdsl_rlx.lowering.library.calls import called_function
 
 MOST_VISITS = 20_000
 """Blocks that are walked, for one launch, with numbers in place of what is counted by."""

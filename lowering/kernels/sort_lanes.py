@@ -1,6 +1,6 @@
 """Sorts of values alone: networks over many rows side by side, and passes by digits over few long ones.
 
-The functions of a network are in `lowering/library/sorting.py`."""
+The functions of a network are in `lowering/kernel_library/sorting.py`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, rolled
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 from xdsl_rlx.lowering.kernel_dsl.number_order import Keys
-from xdsl_rlx.lowering.kernels.radix import BUCKETS, DIGIT, Entries, RadixPasses, pieces_of_rows, sort_shared
-from xdsl_rlx.lowering.kernels.selection import by_selection
-from xdsl_rlx.lowering.kernels.work import NEST, Work
-from xdsl_rlx.lowering.library.sorting import (
+from xdsl_rlx.lowering.kernel_library.sorting import (
     BLOCK,
     NetworkSizes,
     SortNetworkFunction,
@@ -33,6 +30,9 @@ from xdsl_rlx.lowering.library.sorting import (
     bring_back,
     sort_first,
 )
+from xdsl_rlx.lowering.kernels.radix import BUCKETS, DIGIT, Entries, RadixPasses, pieces_of_rows, sort_shared
+from xdsl_rlx.lowering.kernels.selection import by_selection
+from xdsl_rlx.lowering.kernels.work import NEST, Work
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
 
 COMPARED = 0.8

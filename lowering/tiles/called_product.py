@@ -14,8 +14,8 @@ from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
-from xdsl_rlx.lowering.library.called import CalledFunction
-from xdsl_rlx.lowering.library.products import (
+from xdsl_rlx.lowering.kernel_library.called import CalledFunction
+from xdsl_rlx.lowering.kernel_library.products import (
     LinesFunction,
     PaddedLinesFunction,
     PaddedTileFunction,

@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
-from xdsl_rlx.lowering.library.tile_registers import PACK_BYTES, SIDE, BlockLayout, RegisterBlockFunction
+from xdsl_rlx.lowering.kernel_library.tile_registers import PACK_BYTES, SIDE, BlockLayout, RegisterBlockFunction
 from xdsl_rlx.lowering.target import TileCosts
 from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.side_by_side import SideBySide

@@ -25,7 +25,7 @@ from xdsl_rlx.lowering.backend.machine import llvm
 from xdsl_rlx.lowering.backend.machine.model import cost_model
 from xdsl_rlx.lowering.backend.runtime.shared_code import function_key
 from xdsl_rlx.lowering.cache import INSTALLED, install, is_installed
-from xdsl_rlx.lowering.library.common import common_functions
+from xdsl_rlx.lowering.kernel_library.common import common_functions
 
 _CHUNK = 20
 """Functions that a process takes at a time."""

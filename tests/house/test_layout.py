@@ -39,7 +39,7 @@ ROOMS = (
     {"prepare"},
     {"fusion"},
     {"kernel_dsl"},
-    {"analysis", "library", "loops", "tiles"},
+    {"analysis", "kernel_library", "loops", "tiles"},
     {"kernels"},
     {"fusion/codegen"},
     {"collectives"},

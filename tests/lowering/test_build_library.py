@@ -18,8 +18,8 @@ from xdsl_rlx.lowering.backend.machine.llvm import LIBRARY
 from xdsl_rlx.lowering.backend.machine.model import cost_model
 from xdsl_rlx.lowering.backend.runtime import shared_code
 from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
-from xdsl_rlx.lowering.library.common import common_functions
-from xdsl_rlx.lowering.library.functions import is_function
+from xdsl_rlx.lowering.kernel_library.common import common_functions
+from xdsl_rlx.lowering.kernel_library.functions import is_function
 
 NAMES = ["fourier_stage_4_x8_f32", "sort_network_v16_i32", "gemm_lines_16_v16_f32"]
 

@@ -21,10 +21,15 @@ from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm, emit_llvm_part
 from xdsl_rlx.lowering.backend.machine.llvm import Effort
 from xdsl_rlx.lowering.backend.numba.python_module import emit_python
 from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_module, lower_to_lir
+from xdsl_rlx.lowering.kernel_library.calls import function_of
+from xdsl_rlx.lowering.kernel_library.functions import is_function, library_kernel
+from xdsl_rlx.lowering.kernel_library.products import (
+    PaddedLinesFunction,
+    PaddedTileFunction,
+    RowsFunction,
+    TileFunction,
+)
 from xdsl_rlx.lowering.kernel_pass import kernels_of
-from xdsl_rlx.lowering.library.calls import function_of
-from xdsl_rlx.lowering.library.functions import is_function, library_kernel
-from xdsl_rlx.lowering.library.products import PaddedLinesFunction, PaddedTileFunction, RowsFunction, TileFunction
 from xdsl_rlx.lowering.loops.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.loops.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.pass_costs import with_costs

@@ -13,11 +13,11 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.index import SortOp, TopkOp
 from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm_parts, library_calls
 from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
+from xdsl_rlx.lowering.kernel_library.called import CalledFunction
+from xdsl_rlx.lowering.kernel_library.calls import function_of
+from xdsl_rlx.lowering.kernel_library.functions import library_kernel
+from xdsl_rlx.lowering.kernel_library.sorting import SortNetworkFunction, SortReadFunction, SortWriteFunction
 from xdsl_rlx.lowering.kernel_pass import kernels_of
-from xdsl_rlx.lowering.library.called import CalledFunction
-from xdsl_rlx.lowering.library.calls import function_of
-from xdsl_rlx.lowering.library.functions import library_kernel
-from xdsl_rlx.lowering.library.sorting import SortNetworkFunction, SortReadFunction, SortWriteFunction
 from xdsl_rlx.lowering.pipelines import fusion_passes
 from xdsl_rlx.lowering.target import COMMON
 from xdsl_rlx.passes import run_passes

@@ -29,9 +29,9 @@ from xdsl_rlx.lowering.backend.machine.model import model_of
 from xdsl_rlx.lowering.backend.runtime.build_program import build_program
 from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, lower_to_lir
 from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+from xdsl_rlx.lowering.kernel_library.calls import function_of
+from xdsl_rlx.lowering.kernel_library.tile_registers import RegisterBlockFunction
 from xdsl_rlx.lowering.kernel_pass import kernels_of
-from xdsl_rlx.lowering.library.calls import function_of
-from xdsl_rlx.lowering.library.tile_registers import RegisterBlockFunction
 from xdsl_rlx.lowering.pipelines import checks_bounds
 from xdsl_rlx.lowering.run_errors import CompileError, ConfigurationError, RlxError
 

@@ -60,8 +60,8 @@ from xdsl_rlx.lowering.backend.llvm.packed_texts import VECTORS
 from xdsl_rlx.lowering.backend.llvm.scalar_texts import ROWS, llvm_text
 from xdsl_rlx.lowering.backend.llvm.scalar_types import function_suffix, literal, llvm_type
 from xdsl_rlx.lowering.backend.machine.blas_library import FUNCTIONS as BLAS_FUNCTIONS
-from xdsl_rlx.lowering.library.calls import called_function
-from xdsl_rlx.lowering.library.fourier_calls import fourier_calls
+from xdsl_rlx.lowering.kernel_library.calls import called_function
+from xdsl_rlx.lowering.kernel_library.fourier_calls import fourier_calls
 from xdsl_rlx.lowering.scalar_functions import FUNCTIONS
 
 STACK_BYTES = 1 << 14

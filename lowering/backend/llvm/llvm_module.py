@@ -27,10 +27,10 @@ from xdsl_rlx.lowering.backend.llvm.scalar_types import double, llvm_type
 from xdsl_rlx.lowering.backend.machine.llvm import ONLY_LOOPS, Effort
 from xdsl_rlx.lowering.backend.machine.model import cost_model
 from xdsl_rlx.lowering.backend.math import mathlib
+from xdsl_rlx.lowering.kernel_library.calls import function_of
+from xdsl_rlx.lowering.kernel_library.functions import is_unrolled, library_kernel
+from xdsl_rlx.lowering.kernel_library.tile_registers import RegisterBlockFunction
 from xdsl_rlx.lowering.kernel_pass import launches_of
-from xdsl_rlx.lowering.library.calls import function_of
-from xdsl_rlx.lowering.library.functions import is_unrolled, library_kernel
-from xdsl_rlx.lowering.library.tile_registers import RegisterBlockFunction
 from xdsl_rlx.lowering.target import CostModel
 
 _MATH_CALL = re.compile(r"@rlx_(\w+)\(")

@@ -1,10 +1,10 @@
-"""The LLVM text of the library's function for blocks of matmuls in tile registers, `library/tile_registers.py`."""
+"""The LLVM text of the kernel library's function for tile registers, `kernel_library/tile_registers.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl_rlx.lowering.library.tile_registers import (
+from xdsl_rlx.lowering.kernel_library.tile_registers import (
     CONFIGURATION_BYTES,
     LAYOUT_WORDS,
     PACK_BYTES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xdsl_rlx.dialects.lir.fourier import FRAMES, FftOp, blocks_of
-from xdsl_rlx.lowering.library.fourier_calls import Frames
+from xdsl_rlx.lowering.kernel_library.fourier_calls import Frames
 
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.backend.numba.python_body import PythonBody

@@ -49,9 +49,9 @@ from xdsl_rlx.lowering.backend.llvm.scalar_types import function_suffix, python_
 from xdsl_rlx.lowering.backend.math import mathlib
 from xdsl_rlx.lowering.backend.numba.frame_places import python_frames
 from xdsl_rlx.lowering.backend.numba.helpers import HELPER_NAMES
-from xdsl_rlx.lowering.library.calls import called_function
-from xdsl_rlx.lowering.library.fourier_calls import fourier_calls
-from xdsl_rlx.lowering.library.functions import functions
+from xdsl_rlx.lowering.kernel_library.calls import called_function
+from xdsl_rlx.lowering.kernel_library.fourier_calls import fourier_calls
+from xdsl_rlx.lowering.kernel_library.functions import functions
 
 RESERVED = frozenset(
     {

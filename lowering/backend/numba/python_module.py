@@ -44,7 +44,7 @@ from xdsl_rlx.lowering.backend.machine.model import cost_model
 from xdsl_rlx.lowering.backend.math import mathlib
 from xdsl_rlx.lowering.backend.numba.helpers import helpers_of, imports_of, words_of
 from xdsl_rlx.lowering.backend.numba.python_body import PythonBody, identifier, type_text
-from xdsl_rlx.lowering.library.functions import is_function, library_kernel
+from xdsl_rlx.lowering.kernel_library.functions import is_function, library_kernel
 from xdsl_rlx.transforms.driver import verify_dominance
 
 _CALL = re.compile(r"\b([a-z_]\w*)\(")

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl_rlx.dialects.lir.fourier import FRAMES, POINTS, STAGES, FftOp, Fourier, Layout, Side
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
-from xdsl_rlx.lowering.library.fourier import (
+from xdsl_rlx.lowering.kernel_library.fourier import (
     StageLoop,
     append_first,
     append_first_convolved,
@@ -26,7 +26,7 @@ from xdsl_rlx.lowering.library.fourier import (
     times,
     write,
 )
-from xdsl_rlx.lowering.library.functions import TOGETHER, Step, stage_name
+from xdsl_rlx.lowering.kernel_library.functions import TOGETHER, Step, stage_name
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_rlx.dialects.lir import CallFunctionOp
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
-from xdsl_rlx.lowering.library.called import CalledFunction
-from xdsl_rlx.lowering.library.products import PRODUCTS
-from xdsl_rlx.lowering.library.sorting import SORTS
-from xdsl_rlx.lowering.library.tile_registers import RegisterBlockFunction
+from xdsl_rlx.lowering.kernel_library.called import CalledFunction
+from xdsl_rlx.lowering.kernel_library.products import PRODUCTS
+from xdsl_rlx.lowering.kernel_library.sorting import SORTS
+from xdsl_rlx.lowering.kernel_library.tile_registers import RegisterBlockFunction
 
 _KINDS = (*PRODUCTS, *SORTS, RegisterBlockFunction)
 

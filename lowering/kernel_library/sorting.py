@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Nested, Number, cast, lanes, rolled
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import INDEX, Kernel
 from xdsl_rlx.lowering.kernel_dsl.number_order import Keys
-from xdsl_rlx.lowering.library.called import MANY, CalledFunction, Work
+from xdsl_rlx.lowering.kernel_library.called import MANY, CalledFunction, Work
 from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
 

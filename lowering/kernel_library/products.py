@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strided_memre
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar
 from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
-from xdsl_rlx.lowering.library.called import MANY, CalledFunction, Work
+from xdsl_rlx.lowering.kernel_library.called import MANY, CalledFunction, Work
 from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.lowering.tiles.factors import Factors, Strided
 from xdsl_rlx.lowering.tiles.side_by_side import SideBySide

@@ -16,9 +16,9 @@ from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.kernel_dsl import Nested
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel
-from xdsl_rlx.lowering.library.called import MANY
-from xdsl_rlx.lowering.library.calls import function_of
-from xdsl_rlx.lowering.library.fourier import (
+from xdsl_rlx.lowering.kernel_library.called import MANY
+from xdsl_rlx.lowering.kernel_library.calls import function_of
+from xdsl_rlx.lowering.kernel_library.fourier import (
     StageLoop,
     append_first,
     append_first_convolved,

@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import AnyFloat, f64
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.shapes import DTYPES
-from xdsl_rlx.lowering.library.functions import functions
-from xdsl_rlx.lowering.library.products import LinesFunction, RowsFunction, TileFunction, TransposedFunction
-from xdsl_rlx.lowering.library.sorting import SortNetworkFunction, SortReadFunction, SortWriteFunction
-from xdsl_rlx.lowering.library.tile_registers import RegisterBlockFunction
+from xdsl_rlx.lowering.kernel_library.functions import functions
+from xdsl_rlx.lowering.kernel_library.products import LinesFunction, RowsFunction, TileFunction, TransposedFunction
+from xdsl_rlx.lowering.kernel_library.sorting import SortNetworkFunction, SortReadFunction, SortWriteFunction
+from xdsl_rlx.lowering.kernel_library.tile_registers import RegisterBlockFunction
 from xdsl_rlx.lowering.target import CostModel
 from xdsl_rlx.lowering.tiles.tile_sizes import best_tile
 
