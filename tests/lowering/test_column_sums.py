@@ -58,3 +58,12 @@ def test_zeros_and_what_is_not_finite(rows: int) -> None:
         expected = x.sum(0), x.max(0), x.min(0)
     for found, wanted in zip(rlx.compile(lambda x: (x.sum(0), x.max(0), x.min(0)))(x), expected, strict=True):
         np.testing.assert_array_equal(np.asarray(found), wanted)
+
+
+@pytest.mark.parametrize("columns", [2, 7, 8, 11, 15])
+def test_copies_of_many_columns_are_added_up_in_a_loop(columns: int) -> None:
+    """Unrolled they would be half of the text of the kernel, and of LLVM's time; those of few columns are."""
+    x = np.random.default_rng(0).integers(0, 9, (1000, columns)).astype(np.float32)
+    text = str(rlx.lower(rlx.trace(lambda x: x.sum(0), x)))
+    assert ("lir.no_unroll" in text) == (columns >= 8)
+    np.testing.assert_array_equal(rlx.compile(lambda x: x.sum(0))(x), x.sum(0))

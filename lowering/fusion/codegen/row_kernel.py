@@ -162,7 +162,9 @@ class RowKernel(GroupKernel):
             visit(inner, op, [*([] if at is None else [at]), *i])
             return ()
 
-        nest.loops(self.accumulators[op].shape, (), column, "j")
+        # what adds up the copies of many columns is much text, and runs once for many rows: in memory it stays a loop
+        is_rolled = 1 < (acc := self.accumulators[op]).turns <= prod(acc.shape)
+        nest.loops(acc.shape, (), column, "j", rolled=is_rolled)
 
     @staticmethod
     def _linear_row(nest: Nest, batch: SSAValue, i: SSAValue, m: int) -> SSAValue:
