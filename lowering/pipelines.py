@@ -4,7 +4,6 @@ import os
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.mir.control import FusionOp
@@ -123,7 +122,7 @@ def gradient_passes(wrt: tuple[str, ...], zero_missing_wrt: bool, loss: bool) ->
     """The passes from a function to its gradient, with `mir-grad`'s options; without `loss`, the gradient alone."""
     grad = MirGradPass(wrt=wrt, zero_missing_wrt=zero_missing_wrt, loss=loss)
     pinned = (MirPinTapsPass(wrt),) if wrt else ()
-    return (*pinned, *prepared_for_ad(), grad, *(() if loss else (DeadCodeElimination(),)))
+    return *pinned, *prepared_for_ad(), grad
 
 
 def tangent_passes(wrt: tuple[str, ...]) -> tuple[ModulePass, ...]:

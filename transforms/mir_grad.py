@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.locations import where
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.engines.reverse import active_operands, has_derivative, lay_out_reverse, varying
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
@@ -51,7 +52,7 @@ class MirGradPass(ModulePass):
     """Return zeros for an argument that the loss does not depend on, instead of failing."""
 
     loss: bool = True
-    """Return the function's results in front of the gradients. Otherwise `dce` can remove ops that only they need."""
+    """Return the function's results in front of the gradients. Otherwise ops that only they need are erased."""
 
     emit: bool = True
     """Apply the VJP rules; otherwise the gradient of each op stays a `mir.vjp`."""
@@ -88,6 +89,8 @@ class MirGradPass(ModulePass):
         graph.rename(f"{graph.name}_grad")
         if self.emit:
             MirEmitVjpPass().apply(ctx, op)
+        if not self.loss:
+            remove_dead(op.body)
 
     def _wanted(self, graph: Signature) -> Sequence[tuple[str, SSAValue]]:
         """The values to differentiate with respect to, with their names."""

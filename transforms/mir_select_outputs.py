@@ -1,4 +1,4 @@
-"""The pass `mir-select-outputs`: some results of the function, in another order. It computes nothing."""
+"""The pass `mir-select-outputs`: some results of the function, in another order, and what computes these."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.signature import graph_of
 
 
 @dataclass(frozen=True)
 class MirSelectOutputsPass(ModulePass):
     """
-    Return only the selected results of the function, in the given order.
+    Return only the selected results of the function, in the given order. What only the others need is erased.
 
     ```
     func.func @f(%x) -> (y, z, w)
@@ -36,3 +37,4 @@ class MirSelectOutputsPass(ModulePass):
                     f"{self.name}: @{graph.name} has {len(results)} results, got result number {number}"
                 )
         graph.set_outputs([results[number] for number in self.outputs])
+        remove_dead(op.body)

@@ -14,9 +14,6 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import BlockArgument
-from xdsl.transforms.canonicalize import CanonicalizePass
-from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from xdsl_rlx.binding import parameters_of
 from xdsl_rlx.builder import GraphModule
@@ -27,6 +24,7 @@ from xdsl_rlx.linearization import ShapeDtypeStruct
 from xdsl_rlx.lowering.backend.runtime.build_program import spec_of
 from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 from xdsl_rlx.lowering.backend.runtime.weights import Weights
+from xdsl_rlx.lowering.pipelines import SIMPLIFY
 from xdsl_rlx.passes import run_passes
 from xdsl_rlx.static_keys import is_static_leaf
 from xdsl_rlx.tracing import Traced, name_of, traced
@@ -96,7 +94,7 @@ class SplitFunction:
     def halves(self) -> Halves:
         """The graphs, where there is something to differentiate by."""
         made, names, seeds = self._joint()
-        shared = run_passes(made.graph, [CanonicalizePass(), CommonSubexpressionElimination(), DeadCodeElimination()])
+        shared = run_passes(made.graph, SIMPLIFY)
         module = shared.module.clone()
         signature = graph_of(module, "to_torch")
         given = {one.name: one.value for one in signature.arguments}

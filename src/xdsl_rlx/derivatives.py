@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from xdsl.passes import ModulePass
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from xdsl_rlx.builder import AnyGraph, Graph, GraphModule, tapped
 from xdsl_rlx.compiling import compile
@@ -315,8 +314,7 @@ def select_outputs(graph: AnyGraph, outputs: int | Sequence[int]) -> GraphModule
     numbers = integers("outputs", outputs)
     if wrong := [number for number in numbers if not -count <= number < count]:
         raise GraphIndexError(f"'{source.name}' has {count} outputs, got output number {wrong[0]}")
-    passes = [MirSelectOutputsPass(tuple(number % count for number in numbers)), DeadCodeElimination()]
-    return run_passes(source, passes)
+    return run_passes(source, [MirSelectOutputsPass(tuple(number % count for number in numbers))])
 
 
 def _names(wrt: Sequence[str] | str) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.builder import AnyGraph, Graph, GraphModule
@@ -24,6 +23,7 @@ from xdsl_rlx.dialects.shapes import FLOATS, element_of, integers, normalize_axi
 from xdsl_rlx.inlined import InlinedOp
 from xdsl_rlx.passes import above_lir, run_passes
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
+from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.mir_grad import SEED
 from xdsl_rlx.transforms.mir_insert_quantize_dequantize import MirInsertQuantizeDequantizePass
 from xdsl_rlx.transforms.mir_mixed_precision import MirMixedPrecisionPass
@@ -261,7 +261,8 @@ def _ranges(graph: GraphModule, taps: Sequence[str], axes: Mapping[str, int]) ->
         others = [axis for axis in range(rank) if axis not in kept]
         outputs += [b.reduce_min(value, others).ssa, b.reduce_max(value, others).ssa]
     signature.set_outputs(outputs)
-    return run_passes(module, [DeadCodeElimination()])
+    remove_dead(module.body)
+    return GraphModule(module, graph.stage)
 
 
 def _taps(module: ModuleOp, names: Sequence[str], what: str) -> list[SSAValue]:

@@ -135,6 +135,18 @@ def test_the_package_imports_no_front_end_at_a_start(path: Path) -> None:
     assert not found, f"{_name(path)} imports {found[0]} at module level"
 
 
+@pytest.mark.parametrize("path", [*SOURCES, *FACE], ids=_name)
+def test_there_is_one_canonicalizer_one_cse_and_one_dce(path: Path) -> None:
+    own = {
+        "CanonicalizePass": "run mir-canonicalize",
+        "CommonSubexpressionElimination": "run mir-cse",
+        "DeadCodeElimination": "call remove_dead of transforms/dead_ops.py",
+    }
+    imports = (node for node in ast.walk(_tree(path)) if isinstance(node, ast.ImportFrom))
+    for name in (alias.name for node in imports for alias in node.names):
+        assert name not in own, f"{name}: {own[name]}"
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
 def test_nothing_but_the_backend_imports_the_backend(path: Path) -> None:
     # lowering/__init__.py says where the targets are
