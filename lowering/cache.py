@@ -21,6 +21,7 @@ import platformdirs
 
 from xdsl_rlx.forks import at_fork
 from xdsl_rlx.lowering.run_errors import CacheWarning, ConfigurationError
+from xdsl_rlx.plugins import sources
 
 INSTALLED = Path(__file__).absolute().parents[1] / "machine_code"
 """Entries that are part of the installation, as trusted as the package beside them: of `build_library.py`."""
@@ -71,25 +72,39 @@ def versions_key() -> str:
 
 @cache
 def package_key() -> str:
-    """Digest of all that passes depend on besides their module: Python, xDSL, and this package's own text."""
+    """Digest of all that passes depend on besides their module: Python, xDSL, the text of this package and plugins."""
     digest = hashlib.sha256(repr((sys.version_info[:3], importlib.metadata.version("xdsl"))).encode())
-    root = str(Path(__file__).absolute().parents[1])
+    _add_texts(digest, str(Path(__file__).absolute().parents[1]))
+    for plugin, paths in sources():
+        digest.update(plugin.encode())
+        for path in paths:
+            _add_texts(digest, path)
+    return digest.hexdigest()
+
+
+def _add_texts(digest: "hashlib._Hash", root: str) -> None:
+    """Add a file, or the modules of a folder."""
+    if not os.path.isdir(root):
+        _add_text(digest, root)
     for folder, folders, files in os.walk(root, followlinks=True):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(files):
             if name.endswith(".py"):
                 path = f"{folder}/{name}"
                 digest.update(path.removeprefix(root).encode())
-                # of hundreds of small files, a file object takes as long as the rest, and so does asking for the size
-                handle = os.open(path, os.O_RDONLY)
-                try:
-                    while part := os.read(handle, _PART):
-                        digest.update(part)
-                        if len(part) < _PART:
-                            break
-                finally:
-                    os.close(handle)
-    return digest.hexdigest()
+                _add_text(digest, path)
+
+
+def _add_text(digest: "hashlib._Hash", path: str) -> None:
+    # of hundreds of small files, a file object takes as long as the rest, and so does asking for the size
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        while part := os.read(handle, _PART):
+            digest.update(part)
+            if len(part) < _PART:
+                break
+    finally:
+        os.close(handle)
 
 
 def directory() -> Path:

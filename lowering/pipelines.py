@@ -1,6 +1,7 @@
 """In which order passes run: the one place that decides it, for every pipeline from blocks to a planned program."""
 
 import os
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -29,6 +30,8 @@ from xdsl_rlx.lowering.prepare.mir_split_axes import MirSplitAxesPass
 from xdsl_rlx.lowering.run_errors import ConfigurationError
 from xdsl_rlx.lowering.target import COMMON, CostModel, PrepareCosts
 from xdsl_rlx.lowering.tiles.lir_tile_matmuls import LirTileMatmulsPass
+from xdsl_rlx.plugins import names
+from xdsl_rlx.transforms import pass_of
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import RewritingPass
 from xdsl_rlx.transforms.mir_bucket_all_reduce import MirBucketAllReducePass
@@ -40,7 +43,6 @@ from xdsl_rlx.transforms.mir_decompose_fusion_regions import MirDecomposeFusionR
 from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
 from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
 from xdsl_rlx.transforms.mir_fuse_batch_preprocess import MirFuseBatchPreprocessPass
-from xdsl_rlx.transforms.mir_fuse_gaussian_splat import MirFuseGaussianSplatPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
 from xdsl_rlx.transforms.mir_inline_custom_fn import MirInlineCustomFnPass
 from xdsl_rlx.transforms.mir_jvp import MirJvpPass
@@ -59,7 +61,7 @@ PREPARE_FOR_AD: tuple[RewritingPass, ...] = (
     MirEmitVjpPass(),
     MirDecomposeFusionRegionsPass(),
     MirUnfuseElementwiseRegionsPass(),
-    MirFuseGaussianSplatPass(),
+    *(cast(type[RewritingPass], pass_of(module))() for module in names("before_ad")),
     MirCancelRootsPass(),
     MirSliceGathersPass(),
     MirRaiseCompositesPass("differentiated"),

@@ -1,10 +1,12 @@
-"""The passes on `hir` and `mir`, lazily: a pass `a-b` is the class `ABPass` in the file `a_b.py`."""
+"""The passes on `hir` and `mir`, lazily: a pass `a-b` is the class `ABPass` in the file `a_b.py`, also of a plugin."""
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
+
+from xdsl_rlx.plugins import names
 
 PASSES = (
     "convert-hir-to-mir",
@@ -19,7 +21,6 @@ PASSES = (
     "mir-fission-scans",
     "mir-fold-int-ranges",
     "mir-fuse-batch-preprocess",
-    "mir-fuse-gaussian-splat",
     "mir-fuse-region-prologue",
     "mir-grad",
     "mir-hvp",
@@ -59,11 +60,19 @@ def lazily(package: str, names: Sequence[str]) -> dict[str, Callable[[], type[Mo
 
 
 def _getter(package: str, name: str) -> Callable[[], type[ModulePass]]:
-    def get() -> type[ModulePass]:
-        module = import_module(f"{package}.{name.replace('-', '_')}")
-        return getattr(module, "".join(word.capitalize() for word in name.split("-")) + "Pass")
-
-    return get
+    return lambda: pass_of(f"{package}.{name.replace('-', '_')}")
 
 
-UNIVERSE = Universe(all_passes=lazily(__name__, PASSES))
+def pass_of(module: str) -> type[ModulePass]:
+    """The class of the pass that has this module."""
+    stem = module.rpartition(".")[2]
+    return getattr(import_module(module), "".join(word.capitalize() for word in stem.split("_")) + "Pass")
+
+
+def of_plugins() -> dict[str, Callable[[], type[ModulePass]]]:
+    """For each name of a pass of a plugin, what imports the pass."""
+    every = [module.rpartition(".") for module in names("passes")]
+    return {name: get for package, _, stem in every for name, get in lazily(package, [stem.replace("_", "-")]).items()}
+
+
+UNIVERSE = Universe(all_passes={**lazily(__name__, PASSES), **of_plugins()})

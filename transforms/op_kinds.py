@@ -1,6 +1,7 @@
 """What kind of work an op does, which decides on the precision it is done in. The pass is `mir_mixed_precision.py`.
 
-A family has a kind, so an op of a family that is there needs no row.
+A family has a kind, so an op of a family that is there needs no row. An op of a plugin does (`set_kind`), or is as a
+custom op.
 """
 
 from functools import cache
@@ -72,7 +73,6 @@ _OF_FAMILY = {
     "solve": OpKind.REDUCTION,
     "special": OpKind.REDUCTION,
     "spectral": OpKind.REDUCTION,
-    "splat": OpKind.COMPUTE,
     "transcendental": OpKind.ELEMENTWISE,
     "transformer": OpKind.COMPUTE,
 }
@@ -97,6 +97,12 @@ _OF_OP: dict[type[Operation], OpKind] = {
 }
 
 
+def set_kind(kind: OpKind, *ops: type[Operation]) -> None:
+    """State the kind of ops, as the rows of a plugin do."""
+    _OF_OP.update(dict.fromkeys(ops, kind))
+    kind_of.cache_clear()
+
+
 @cache
 def kind_of(op: type[Operation]) -> OpKind | None:
     """The kind of an op class; None for one of another dialect, or of a family without a row."""
@@ -104,6 +110,8 @@ def kind_of(op: type[Operation]) -> OpKind | None:
         return kind
     package, _, family = op.__module__.rpartition(".")
     kind = _OF_FAMILY.get(family) if package == elementwise.__name__.rpartition(".")[0] else None
+    if kind is None and op.name.startswith("mir.") and not package.startswith("xdsl_rlx."):
+        kind = _OF_FAMILY["custom"]
     if kind is None or kind is OpKind.BOUNDARY:
         return kind
     return OpKind.ELEMENTWISE if op.has_trait(Elementwise) else OpKind.DATA_MOVEMENT if op.has_trait(View) else kind

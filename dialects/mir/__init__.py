@@ -1,8 +1,11 @@
 """The `mir` dialect: tensor ops with value semantics; what is fused, unfused and differentiated.
 
 One file per family, and every file here is one but the shared ones: an op or attribute is registered by being defined.
+Plugins have further families.
 """
 
+from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -13,6 +16,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 
 from xdsl_rlx.dialects.dense_text import elements_of
 from xdsl_rlx.dialects.mir import core, elementwise
+from xdsl_rlx.plugins import modules
 
 T = TypeVar("T")
 
@@ -41,17 +45,45 @@ class _Materialize(ConstantMaterializationInterface):
         return None
 
 
-_SHARED = {
-    *("bodies", "builder", "core", "fields", "promotion", "value"),
-    "numpy_methods",
-}
-FAMILIES: tuple[ModuleType, ...] = tuple(
+_SHARED = {"bodies", "core", "fields", "mir_builder", "numpy_methods", "promotion", "value"}
+_FAMILIES: tuple[ModuleType, ...] = tuple(
     import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__) if info.name not in _SHARED
 )
 
-Mir = Dialect(
+
+@cache
+def plugin_families() -> tuple[ModuleType, ...]:
+    """Return the modules of ops of plugins. Raises ImportError for one without ops, and for a name that is taken."""
+    found = tuple(modules("ops"))
+    taken = {op.name for family in _FAMILIES for op in ops_of(family)}
+    for family in found:
+        if not (ops := ops_of(family)):
+            raise ImportError(
+                f"plugin: {family.__name__} defines no op, or imports the builder of mir when it is imported itself; "
+                "do that in functions, or under TYPE_CHECKING"
+            )
+        for op in ops:
+            if not op.name.startswith("mir.") or op.name in taken:
+                raise ImportError(f"plugin: {family.__name__} defines {op.name}: expected a new name that is mir.*")
+            taken.add(op.name)
+    return found
+
+
+class _Mir(Dialect):
+    """The dialect. The ops of plugins come when they are asked for: their modules import this package."""
+
+    @property
+    def operations(self) -> Iterator[type[Operation]]:
+        return iter((*self._operations, *(op for family in plugin_families() for op in ops_of(family))))
+
+    @property
+    def attributes(self) -> Iterator[type[Attribute]]:
+        return iter((*self._attributes, *(x for family in plugin_families() for x in attributes_of(family))))
+
+
+Mir = _Mir(
     "mir",
-    [op for family in FAMILIES for op in ops_of(family)],
-    [attribute for module in (core, *FAMILIES) for attribute in attributes_of(module)],
+    [op for family in _FAMILIES for op in ops_of(family)],
+    [attribute for module in (core, *_FAMILIES) for attribute in attributes_of(module)],
     [_Materialize()],
 )

@@ -33,9 +33,7 @@ from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.names import text_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 from xdsl_rlx.forks import process_name
-
-PLUGINS = "xdsl_rlx.custom_ops"
-"""The group of entry points that name modules which register ops; they are imported when a name is not known."""
+from xdsl_rlx.plugins import modules
 
 Option: TypeAlias = "bool | int | float | str | Sequence[int]"
 """What an op may be given besides its operands."""
@@ -173,16 +171,13 @@ def register(registration: Registration, own_nest: bool) -> type[CustomBase]:
 def find(name: str) -> type[CustomBase] | None:
     """The class registered under the name, by a plugin if by nobody yet; None if there is none."""
     if name not in _REGISTER:
-        _load_plugins()
+        _import_plugins()
     return _REGISTER.get(name)
 
 
 @cache
-def _load_plugins() -> None:
-    from importlib.metadata import entry_points
-
-    for plugin in entry_points(group=PLUGINS):
-        plugin.load()
+def _import_plugins() -> None:
+    modules("custom")
 
 
 def _unknown(name: str) -> str:

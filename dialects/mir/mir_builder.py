@@ -6,10 +6,11 @@ User graphs, derivative rules and decompositions all build through it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.constants import Number
-from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, loss, norm, reduce, shape
+from xdsl_rlx.dialects.mir import backward, cast, elementwise, fused, loss, norm, plugin_families, reduce, shape
 from xdsl_rlx.dialects.mir.attention import AttentionBuilder
 from xdsl_rlx.dialects.mir.bits import BitsBuilder
 from xdsl_rlx.dialects.mir.branch import BranchBuilder
@@ -48,7 +49,6 @@ from xdsl_rlx.dialects.mir.solve import SolveBuilder
 from xdsl_rlx.dialects.mir.sorting import SortingBuilder
 from xdsl_rlx.dialects.mir.special import SpecialBuilder
 from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
-from xdsl_rlx.dialects.mir.splat import SplatBuilder
 from xdsl_rlx.dialects.mir.statistics import StatisticsBuilder
 from xdsl_rlx.dialects.mir.transcendental import TranscendentalBuilder
 from xdsl_rlx.dialects.mir.transformer import TransformerBuilder
@@ -56,6 +56,14 @@ from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method, res
 from xdsl_rlx.dialects.shapes import element_of, i1, integers, shape_of
 
 __all__ = ["ACTIVATIONS", "MirBuilder", "Operand", "Value", "activation_kind"]
+
+
+def _plugin_builders() -> list[type[BuilderCore]]:
+    """The classes with builder methods in the modules of plugins."""
+    found = [(family.__name__, value) for family in plugin_families() for value in vars(family).values()]
+    kinds = [(name, kind) for name, kind in found if isinstance(kind, type) and issubclass(kind, BuilderCore)]
+    return [kind for name, kind in kinds if kind.__module__ == name]
+
 
 ACTIVATIONS: dict[Activation, type[elementwise.UnaryOp]] = {
     kind: op
@@ -69,6 +77,14 @@ ACTIVATIONS: dict[Activation, type[elementwise.UnaryOp]] = {
 def activation_kind(kind: Activation | str) -> Activation:
     """The activation of that name; GraphError lists what there is."""
     return word_of(Activation, "activation", kind)
+
+
+if TYPE_CHECKING:
+
+    class _PluginBuilder(BuilderCore): ...
+
+else:
+    _PluginBuilder = type("_PluginBuilder", (*_plugin_builders(), BuilderCore), {"__doc__": "The methods of plugins."})
 
 
 class MirBuilder(
@@ -108,10 +124,10 @@ class MirBuilder(
     SortingBuilder,
     SpecialBuilder,
     SpectralBuilder,
-    SplatBuilder,
     StatisticsBuilder,
     TranscendentalBuilder,
     TransformerBuilder,
+    _PluginBuilder,
     BuilderCore,
 ):
     """

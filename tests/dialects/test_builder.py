@@ -289,9 +289,9 @@ def test_full_is_an_expanded_scalar():
 def test_every_op_has_a_method_of_its_name():
     structure = {control.YieldOp, control.VjpOp, control.FusionOp, branch.IfOp, branch.WhileOp}
     for op in Mir.operations:
-        name, family = op.name.removeprefix("mir."), op.__module__.rsplit(".", 1)[-1]
+        name, file = op.name.removeprefix("mir."), op.__module__.removeprefix("xdsl_rlx.").replace(".", "/") + ".py"
         mixins = [x.__name__ for x in vars(sys.modules[op.__module__]).values() if _is_mixin(x, op.__module__)]
-        place = f"{mixins[0]} in dialects/mir/{family}.py" if mixins else "dialects/mir/mir_builder.py"
+        place = f"{mixins[0]} in {file}" if mixins else "dialects/mir/mir_builder.py"
         assert op in structure or hasattr(MirBuilder, f"{name}_" if iskeyword(name) else name), (
             f"MirBuilder has no method {name}: add one to {place}; a mixin is among the bases of MirBuilder"
         )

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [
     path
-    for folder in ("src", "dialects", "transforms", "lowering", "frontends", "docs")
+    for folder in ("src", "dialects", "transforms", "lowering", "plugins", "frontends", "docs")
     for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 
@@ -123,7 +123,7 @@ def test_messages_have_no_private_phrases() -> None:
 
 
 NAME = re.compile(
-    r"`([\w./-]+\.(?:md|mlir|py))`|\b((?:docs|tests|dialects|transforms|lowering|src)/[\w./-]+\.(?:md|mlir|py))\b"
+    r"`([\w./-]+\.(?:md|mlir|py))`|\b((?:docs|tests|dialects|transforms|lowering|plugins|src)/[\w./-]+\.(?:md|mlir|py))\b"
     r"|`(xdsl_rlx(?:\.\w+)+)`"
 )
 EXAMPLES = {"a_b.py"}
@@ -131,7 +131,18 @@ EXAMPLES = {"a_b.py"}
 
 
 def test_the_files_and_modules_that_sources_mention_exist() -> None:
-    folders = ("benchmarks", "dialects", "docs", "examples", "frontends", "lowering", "src", "tests", "transforms")
+    folders = (
+        "benchmarks",
+        "dialects",
+        "docs",
+        "examples",
+        "frontends",
+        "lowering",
+        "plugins",
+        "src",
+        "tests",
+        "transforms",
+    )
     parts = [path.relative_to(ROOT).parts for folder in folders for path in (ROOT / folder).rglob("*.*")]
     endings = {"/".join(each[start:]) for each in parts for start in range(len(each))}
     for path in SOURCES:

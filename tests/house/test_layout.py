@@ -4,10 +4,13 @@ Not here: whether the package can be built and installed (test_wheel.py).
 """
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Container, Iterator
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -16,19 +19,23 @@ from xdsl.passes import ModulePass
 from xdsl.utils.target import Target
 
 from xdsl_rlx import dialects, lowering, transforms
+from xdsl_rlx.plugins import GROUP
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("dialects", "transforms", "lowering")
 FRONTENDS = "frontends"
 """The front ends stand above the package's own modules: they use the public API, and nothing uses them at a start."""
-LINKED = (*LAYERS, FRONTENDS)
+PLUGINS = "plugins"
+"""Packages of ops, which stand above the layers. Only their entry points name them."""
+LINKED = (*LAYERS, PLUGINS, FRONTENDS)
 HEAVY = ("numba", "llvmlite", "numpy", "scipy", "ml_dtypes", "jax", "torch")
-BELOW = {"forks"}
+BELOW = {"forks", "plugins"}
 """Modules of the package itself that import nothing of it, and that every layer may use."""
 MAY_IMPORT = {
     "dialects": {*BELOW, "dialects"},
     "transforms": {*BELOW, "dialects", "transforms"},
     "lowering": {*BELOW, *LAYERS},
+    "plugins": {*BELOW, *LAYERS},
 }
 
 BACKEND = ("lowering/backend", "math", "machine", "driver", "llvm", "numba", "runtime", "export")
@@ -52,7 +59,7 @@ ROOMS = (
 _PACKAGE = ROOT / "src" / "xdsl_rlx"
 FACE = sorted(path for path in _PACKAGE.rglob("*.py") if path.relative_to(_PACKAGE).parts[0] not in LINKED)
 READERS = sorted((ROOT / FRONTENDS).rglob("*.py"))
-SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
+SOURCES = [path for layer in (*LAYERS, PLUGINS) for path in sorted((ROOT / layer).rglob("*.py"))]
 PASSES = {**transforms.UNIVERSE.all_passes, **lowering.UNIVERSE.all_passes}
 
 
@@ -97,12 +104,35 @@ def test_a_layer_imports_only_layers_below_it(path: Path) -> None:
     layer = path.relative_to(ROOT).parts[0]
     tree = _tree(path)
     for module in _imported(tree):
-        assert module.split(".")[0] not in LAYERS, f"{_name(path)} imports {module}: write xdsl_rlx.{module}"
+        assert module.split(".")[0] not in (*LAYERS, PLUGINS), (
+            f"{_name(path)} imports {module}: write xdsl_rlx.{module}"
+        )
     for module in _imported(_at_module_level(path)):
         head, _, rest = module.partition(".")
         if head == "xdsl_rlx":
             assert rest, f"{_name(path)} imports the package face: name the layer"
             assert rest.split(".")[0] in MAY_IMPORT[layer], f"{_name(path)} imports {module}, which is above {layer}"
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *FACE, *READERS], ids=_name)
+def test_nothing_but_its_entry_point_names_a_plugin(path: Path) -> None:
+    place = path.relative_to(ROOT).parts
+    own = f"xdsl_rlx.plugins.{place[1]}" if place[0] == PLUGINS and len(place) > 2 else None
+    named = set(re.findall(r"xdsl_rlx\.plugins\.\w+", path.read_text()))
+    assert not named - {own}, f"{_name(path)} names {sorted(named - {own})}: extend xdsl_rlx.plugins.Plugin instead"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / PLUGINS).glob("*/__init__.py")), ids=_name)
+def test_a_plugin_imports_nothing_until_its_modules_are_needed(path: Path) -> None:
+    assert set(_imported(_tree(path))) == {"xdsl_rlx.plugins"}, f"{_name(path)} is imported at each start of xdsl-opt"
+
+
+def test_the_plugins_of_the_tree_are_installed() -> None:
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
+    folders = {path.parent.name for path in (ROOT / PLUGINS).glob("*/__init__.py")}
+    assert wanted == {name: f"xdsl_rlx.plugins.{name}:PLUGIN" for name in folders}
+    found = {entry.name: entry.value for entry in entry_points(group=GROUP)}
+    assert wanted.items() <= found.items(), "the installed package is an older one: run pip install -e ."
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)

@@ -6,6 +6,7 @@ Oracle and samples are checked where they are used, in tests/numerics/test_oracl
 from pathlib import Path
 
 import pytest
+from numerics.families import family_of
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.hir import Hir
@@ -31,7 +32,8 @@ IN_LOOPS = "lowering/fusion/analysis/loop_rows.py"
 
 def _rows(op: type[Operation]) -> str:
     """The file in which the rows of an op's family stand."""
-    return f"transforms/rules/{op.__module__.rsplit('.', 1)[-1]}.py"
+    family = family_of(op)
+    return f"plugins/{family}/rules.py" if ".plugins." in op.__module__ else f"transforms/rules/{family}.py"
 
 
 def _name(op: type[Operation]) -> str:
@@ -68,8 +70,8 @@ def test_every_op_can_be_lowered(op: type[Operation]) -> None:
 
 @pytest.mark.parametrize("op", OPS, ids=_name)
 def test_an_op_has_the_trait_of_a_nest_of_its_own_if_it_has_one(op: type[Operation]) -> None:
-    family = op.__module__.rsplit(".", 1)[-1]
-    assert op.has_trait(HasKernel) == (NEST.get(op) is not None), f"see lowering/kernels/{family}.py for {op.name}"
+    file = _rows(op).replace("rules.py", "kernels.py").replace("transforms/rules", "lowering/kernels")
+    assert op.has_trait(HasKernel) == (NEST.get(op) is not None), f"see {file} for {op.name}"
 
 
 @pytest.mark.parametrize("op", OPS, ids=_name)
@@ -79,7 +81,7 @@ def test_an_op_has_the_trait_of_a_view_if_it_has_a_view_row(op: type[Operation])
 
 @pytest.mark.parametrize("op", list(Mir.operations), ids=_name)
 def test_every_op_has_a_kind_by_which_its_precision_is_chosen(op: type[Operation]) -> None:
-    family = op.__module__.rsplit(".", 1)[-1]
+    family = family_of(op)
     assert kind_of(op) is not None, f"transforms/op_kinds.py has no kind for the family {family}, that of {op.name}"
 
 
@@ -118,5 +120,5 @@ def test_a_missing_row_is_reported_by_name() -> None:
 
 @pytest.mark.parametrize("op", [op for op in OPS if VJP.get(op) is not None], ids=_name)
 def test_every_vjp_rule_is_shown(op: type[Operation]) -> None:
-    path = f"tests/filecheck/rules/{op.__module__.rsplit('.', 1)[-1]}.mlir"
+    path = f"tests/filecheck/rules/{family_of(op)}.mlir"
     assert f"= {op.name} " in (ROOT / path).read_text(), f"{path} has no mir.vjp of {op.name}"

@@ -17,7 +17,7 @@ import pytest
 import xdsl_rlx
 
 ROOT = Path(__file__).resolve().parents[2]
-LAYERS = ("dialects", "transforms", "lowering", "frontends")
+LAYERS = ("dialects", "transforms", "lowering", "plugins", "frontends")
 
 
 def _run(*command: str | Path, cwd: Path, **env: str) -> str:

@@ -17,10 +17,10 @@ from numerics.families import splat as reference
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderOp, Picture
 from xdsl_rlx.lowering.backend.machine.llvm import Effort
 from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module, lower_to_lir
-from xdsl_rlx.lowering.kernels import splat_tiles
+from xdsl_rlx.plugins.splat import tiles as splat_tiles
+from xdsl_rlx.plugins.splat.ops import GaussianSplatRenderOp, Picture
 
 jax.config.update("jax_enable_x64", True)
 

@@ -9,8 +9,8 @@ import pytest
 from numerics.choice import EFFORT
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.mir.splat import Picture
 from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
+from xdsl_rlx.plugins.splat.ops import Picture
 
 Array = np.ndarray[Any, Any]
 

@@ -113,8 +113,11 @@ class RuleTable(Generic[RowT]):
             return f"no {self.name} rule for {named(op)}: run convert-hir-to-mir first"
         if not op.name.startswith("mir."):
             return f"no {self.name} rule for {named(op)}: ops of mir have some, and custom ones (rlx.custom_op)"
-        family = type(op).__module__.rsplit(".", 1)[-1]
-        return f"no {self.name} rule for {named(op)}: add one to transforms/rules/{family}.py"
+        module = type(op).__module__
+        package, _, family = module.rpartition(".")
+        is_core = package == "xdsl_rlx.dialects.mir"
+        where = f"transforms/rules/{family}.py" if is_core else f"the rules of the plugin with {module}"
+        return f"no {self.name} rule for {named(op)}: add one to {where}"
 
 
 class VjpTable(RuleTable[VjpRule[Any]]):

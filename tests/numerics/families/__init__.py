@@ -16,8 +16,9 @@ FAMILIES: dict[str, ModuleType] = {
 
 
 def family_of(op: type[Operation]) -> str:
-    """The name of an op's family."""
-    return op.__module__.rsplit(".", 1)[-1]
+    """The name of an op's family: its file, or the plugin that it is of."""
+    *_, package, file = op.__module__.split(".")
+    return package if ".plugins." in op.__module__ else file
 
 
 def _samples(own: bool) -> Iterator[Sample]:

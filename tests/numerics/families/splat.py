@@ -12,10 +12,10 @@ import numpy as np
 from numerics import splat_by_hand as by_hand
 from numerics.sample import Array, Operand, Sample, Sampler, normal, uniform, values
 
-from xdsl_rlx.dialects.mir import splat
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.splat import Picture
 from xdsl_rlx.dialects.shapes import shape_of
+from xdsl_rlx.plugins.splat import ops as splat
+from xdsl_rlx.plugins.splat.ops import Picture
 
 SMOOTH = Picture(6, 5, 0.0, 0.0)
 """Nothing left out, so that derivatives exist everywhere."""

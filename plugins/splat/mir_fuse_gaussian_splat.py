@@ -1,11 +1,11 @@
 """The pass `mir-fuse-gaussian-splat`: splats that are prepared for one picture become it, by one op.
-The ops are in `dialects/mir/splat.py`, the derivative rule of the one in `rules/splat.py`."""
+The ops are in `ops.py`, the derivative rule of the one in `rules.py`."""
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from xdsl_rlx.dialects.mir.splat import GaussianSplatPrepareOp, GaussianSplatRasterizeOp, GaussianSplatRenderOp
+from xdsl_rlx.plugins.splat.ops import GaussianSplatPrepareOp, GaussianSplatRasterizeOp, GaussianSplatRenderOp
 from xdsl_rlx.transforms.driver import RewritingPass, rewrite
 
 

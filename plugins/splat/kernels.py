@@ -1,5 +1,5 @@
 """Nests of splats: their order, what the camera sees of each, and the picture by tiles.
-The derivative is in `splat_backward.py`; what is computed is in docs/math.md."""
+The derivative is in `backward.py`; what is computed is in docs/math.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
-from xdsl_rlx.dialects.mir.splat import (
+from xdsl_rlx.dialects.shapes import element_of
+from xdsl_rlx.lowering.buffers import Argument
+from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, exp, power, tan
+from xdsl_rlx.lowering.kernels.work import NEST, Work
+from xdsl_rlx.plugins.splat.ops import (
     CAMERA,
     NEAREST,
     SMALLEST_RADIUS,
@@ -20,13 +24,9 @@ from xdsl_rlx.dialects.mir.splat import (
     GaussianSplatRenderOp,
     SplatOp,
 )
-from xdsl_rlx.dialects.shapes import element_of
-from xdsl_rlx.lowering.buffers import Argument
-from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, exp, power, tan
-from xdsl_rlx.lowering.kernels.splat_tiles import SIDE, Prepared, Tiles, conics
-from xdsl_rlx.lowering.kernels.splat_vectors import Vector, clamped, cross, difference, dot, scaled, unit, unit_or_zero
-from xdsl_rlx.lowering.kernels.work import NEST, Work
-from xdsl_rlx.transforms.rules.splat import HARMONIC_0, HARMONIC_1
+from xdsl_rlx.plugins.splat.rules import HARMONIC_0, HARMONIC_1
+from xdsl_rlx.plugins.splat.tiles import SIDE, Prepared, Tiles, conics
+from xdsl_rlx.plugins.splat.vectors import Vector, clamped, cross, difference, dot, scaled, unit, unit_or_zero
 
 
 def camera(work: Work, meta: SSAValue, height: int) -> Argument:

@@ -10,7 +10,7 @@ from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.splat import (
+from xdsl_rlx.plugins.splat.ops import (
     NEAREST,
     SMALLEST_RADIUS,
     GaussianSplatPrepareOp,
@@ -20,6 +20,7 @@ from xdsl_rlx.dialects.mir.splat import (
     Picture,
 )
 from xdsl_rlx.transforms.engines.reverse import pull_back
+from xdsl_rlx.transforms.op_kinds import OpKind, set_kind
 from xdsl_rlx.transforms.rules.rows import decompose
 from xdsl_rlx.transforms.rules.rule_table import INERT, VJP, Cotangent
 
@@ -31,6 +32,7 @@ HARMONIC_1 = 0.4886025119029199
 
 for _op in (GaussianSplatRenderOp, GaussianSplatRenderBackwardOp, GaussianSplatPrepareOp, GaussianSplatRasterizeOp):
     INERT.add(_op, "meta", "the camera is not differentiated")
+    set_kind(OpKind.COMPUTE, _op)
 
 
 def _dot(b: MirBuilder, x: Value, y: Value, axis: int = -1) -> Value:

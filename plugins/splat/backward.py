@@ -11,15 +11,15 @@ from math import ceil
 from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
-from xdsl_rlx.dialects.mir.splat import GaussianSplatRenderBackwardOp
 from xdsl_rlx.dialects.shapes import element_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, accumulate, cast, maximum, minimum, power, scratch
-from xdsl_rlx.lowering.kernels.splat import Cloud, Seen, camera, has_harmonics, prepare, seen
-from xdsl_rlx.lowering.kernels.splat_tiles import LANES, SIDE, Prepared, Tile, Tiles, conics, cover
-from xdsl_rlx.lowering.kernels.splat_vectors import Vector, dot, scaled, unit_or_zero
 from xdsl_rlx.lowering.kernels.work import NEST, Work
-from xdsl_rlx.transforms.rules.splat import HARMONIC_0, HARMONIC_1
+from xdsl_rlx.plugins.splat.kernels import Cloud, Seen, camera, has_harmonics, prepare, seen
+from xdsl_rlx.plugins.splat.ops import GaussianSplatRenderBackwardOp
+from xdsl_rlx.plugins.splat.rules import HARMONIC_0, HARMONIC_1
+from xdsl_rlx.plugins.splat.tiles import LANES, SIDE, Prepared, Tile, Tiles, conics, cover
+from xdsl_rlx.plugins.splat.vectors import Vector, dot, scaled, unit_or_zero
 
 GROUPS = 16
 """Groups of tiles at most."""
