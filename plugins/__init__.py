@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -41,7 +41,10 @@ class Plugin:
     """Add rows to the tables of `xdsl_rlx.transforms.rules`: derivatives, batching, definitions, kinds."""
 
     loops: tuple[str, ...] = ()
-    """Add rows to the tables of `xdsl_rlx.lowering.fusion.analysis.loop_tables`."""
+    """
+    Add rows to the tables of `xdsl_rlx.lowering.fusion.analysis.loop_tables`, and to `NORMALIZE` of
+    `xdsl_rlx.lowering.prepare.normal_forms`.
+    """
 
     kernels: tuple[str, ...] = ()
     """Add rows to the table `NEST` of `xdsl_rlx.lowering.kernels.work`."""
@@ -51,6 +54,13 @@ class Plugin:
 
     before_ad: tuple[str, ...] = ()
     """Those of `passes` that run before derivatives are taken, and before composite ops are decomposed for them."""
+
+    schemes: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """
+    Packings of weights in blocks that hold their own scales: elements and bytes of a block, by the name of the scheme.
+
+    A module of `kernels` adds what decodes a block to `BLOCKS` of `xdsl_rlx.lowering.kernels.quant_decode`.
+    """
 
     custom: tuple[str, ...] = ()
     """Register ops by `rlx.custom_op`; imported when the name of an op is looked up that is not registered."""
@@ -105,6 +115,11 @@ def names(part: Part) -> list[str]:
 def modules(part: Part) -> list[ModuleType]:
     """The modules that plugins have for a part, imported."""
     return [import_module(name) for name in names(part)]
+
+
+def schemes() -> dict[str, tuple[int, int]]:
+    """Elements and bytes of a block, for each scheme of a plugin."""
+    return {name: block for one in _registered() for name, block in one.plugin.schemes.items()}
 
 
 def sources() -> list[tuple[str, list[str]]]:

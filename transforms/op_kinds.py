@@ -91,7 +91,6 @@ _OF_OP: dict[type[Operation], OpKind] = {
     pool.Maxpool2dTakeOp: OpKind.DATA_MOVEMENT,
     pool.ResizeNearest2xOp: OpKind.DATA_MOVEMENT,
     quant.DequantizeWeightsOp: OpKind.ELEMENTWISE,
-    quant.DequantMoeWeightsOp: OpKind.ELEMENTWISE,
     random.DrawOp: OpKind.REDUCTION,
     random.SampleOp: OpKind.REDUCTION,
 }

@@ -32,7 +32,7 @@ from xdsl_rlx.dialects.mir.fields import (
 )
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr, check_weights
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
-from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, dims, element_of, shape_of
+from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, shape_of
 
 _SIDES = "(`scales` `(` $scales^ `)`)? `scheme` $scheme"
 
@@ -73,7 +73,7 @@ class _QuantisedOp(_Quantised, MirOp, abc.ABC):
     def stored(self) -> tuple[int, int]:
         """The extents of the weights as they are stored: (N, K) for gguf, else (K, N)."""
         k, n = self.matrix
-        return (n, k) if self.scheme.scheme.is_gguf else (k, n)
+        return (n, k) if self.scheme.scheme.embeds_scales else (k, n)
 
     def check(self) -> None:
         """Require all operands to fit the scheme."""
@@ -113,7 +113,7 @@ class DequantizeWeightsOp(_QuantisedOp, name="mir.dequantize_weights"):
     def matrix(self) -> tuple[int, int]:
         """(K, N); the blocks of gguf lie in (elements of a block, blocks)."""
         extents = self.extents
-        if self.scheme.scheme.is_gguf:
+        if self.scheme.scheme.embeds_scales:
             block = self.scheme.scheme.block
             return block, prod(extents) // block
         if len(extents) != 2:
@@ -124,7 +124,7 @@ class DequantizeWeightsOp(_QuantisedOp, name="mir.dequantize_weights"):
         if any(n < 0 for n in self.extents):
             raise VerifyException("expected a static shape")
         block = self.scheme.scheme.block
-        if self.scheme.scheme.is_gguf and prod(self.extents) % block:
+        if self.scheme.scheme.embeds_scales and prod(self.extents) % block:
             raise VerifyException(f"{prod(self.extents)} elements are not whole blocks of {block}")
         self.check()
         return (TensorType(self.scheme.result_element(self.scales), self.extents),)
@@ -140,22 +140,22 @@ class _DequantProductOp(_QuantisedOp, abc.ABC):
         side = element if element in (f32, f64) else f32
         self.check()
         given = self.scheme.result_element(self.scales)
-        if not self.scheme.scheme.is_gguf and self.scales and given != side:
+        if not self.scheme.scheme.embeds_scales and self.scales and given != side:
             raise VerifyException(f"expected scales of element type {side} for {element}, got {given}")
         return element
 
 
-def _features(rows: SSAValue, what: str) -> int:
+def features_of(rows: SSAValue, what: str) -> int:
     shape = shape_of(rows)
     if len(shape) < 2:
         raise VerifyException(f"expected {what} of rank at least 2, got {dims(shape)}")
     return shape[-1]
 
 
-def _columns(scheme: SchemeAttr, w: SSAValue, scales: Sequence[SSAValue], k: int) -> int:
+def columns_of(scheme: SchemeAttr, w: SSAValue, scales: Sequence[SSAValue], k: int) -> int:
     """N of weights of K rows."""
     kind = scheme.scheme
-    if kind.is_gguf:
+    if kind.embeds_scales:
         elements = prod(shape_of(w)) // kind.block_bytes * kind.block
         if not k or elements % k:
             raise VerifyException(f"{elements} elements are not whole rows of {k}")
@@ -186,8 +186,8 @@ class DequantMatmulOp(_DequantProductOp, name="mir.dequant_matmul"):
 
     @property
     def matrix(self) -> tuple[int, int]:
-        k = _features(self.x, "x")
-        return k, _columns(self.scheme, self.w, self.scales, k)
+        k = features_of(self.x, "x")
+        return k, columns_of(self.scheme, self.w, self.scales, k)
 
     def infer_types(self) -> tuple[Attribute]:
         _, n = self.matrix
@@ -209,138 +209,13 @@ class DequantMatmulBackwardInputOp(_DequantProductOp, name="mir.dequant_matmul_b
 
     @property
     def matrix(self) -> tuple[int, int]:
-        return self.k.value.data, _features(self.dy, "dy")
+        return self.k.value.data, features_of(self.dy, "dy")
 
     def infer_types(self) -> tuple[Attribute]:
         k, _ = self.matrix
         if k < 0:
             raise VerifyException(f"expected k of at least 0, got {k}")
         return (TensorType(self.check_product(self.dy), (*shape_of(self.dy)[:-1], k)),)
-
-
-class _Grouped(Operation):
-    """An op that takes the weights of several experts, and the rows that they are multiplied by in front of them."""
-
-    if TYPE_CHECKING:
-        packed: Tensor
-        indices: Tensor
-        scheme: Field[SchemeAttr, SchemeAttr]
-        experts: Integer
-
-
-class _GroupedOp(_Grouped, MirOp, abc.ABC):
-    """What products with the weights of one of several experts per row share; the weights are gguf."""
-
-    @property
-    @abc.abstractmethod
-    def matrix(self) -> tuple[int, int]:
-        """The extents (K, N) of the weights of an expert."""
-
-    def check(self, rows: SSAValue) -> Attribute:
-        """Require the operands to fit each other; the element type of the product."""
-        element = element_of(rows)
-        check_element(element, FLOATS)
-        check_element(element_of(self.indices), (*INTS, f32), "indices")
-        shape, at = shape_of(rows), shape_of(self.indices)
-        if len(shape) != 2 or at != shape[:1]:
-            raise VerifyException(f"expected rows of rank 2 and an index for each, got {dims(shape)} and {dims(at)}")
-        k, n = self.matrix
-        check_experts(self.scheme, self.packed, (self.experts.value.data, k, n))
-        return element
-
-
-def check_experts(attr: SchemeAttr, packed: SSAValue, extents: tuple[int, int, int]) -> None:
-    """Require `packed` to hold gguf weights of those extents (E, K, N), those of each expert in whole blocks."""
-    kind = attr.scheme
-    experts, k, n = extents
-    if not kind.is_gguf:
-        raise VerifyException(f"expected a gguf scheme, got {kind}")
-    if experts < 1 or k < 0 or n < 0:
-        raise VerifyException(f"expected at least one expert and extents of at least 0, got {experts}, {k}, {n}")
-    if k * n % kind.block:
-        raise VerifyException(f"{k} times {n} weights of an expert are not whole blocks of {kind.block}")
-    check_weights(attr, (experts * n, k), packed, ())
-
-
-class DequantMoeWeightsOp(MirOp, name="mir.dequant_moe_weights"):
-    """
-    The gguf weights of all experts, `[E, K, N]`: `result[e, p, j]` is element `(e N + j) K + p` of the packed list.
-
-    `shape` is `[E, K, N]`. Every expert has whole blocks.
-    """
-
-    packed: Tensor = tensor()
-    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
-    shape: IntegerList = integer_list()
-    result = result_def(AnyTensorConstr)
-
-    @property
-    def extents(self) -> tuple[int, int, int]:
-        """(E, K, N)."""
-        values: DenseArrayBase = self.shape
-        extents = tuple(int(n) for n in values.get_values())
-        if len(extents) != 3:
-            raise VerifyException(f"expected a shape of rank 3, got {dims(extents)}")
-        return extents[0], extents[1], extents[2]
-
-    def infer_types(self) -> tuple[Attribute]:
-        check_experts(self.scheme, self.packed, self.extents)
-        return (TensorType(f32, self.extents),)
-
-
-class DequantGroupedMatmulOp(_GroupedOp, name="mir.dequant_grouped_matmul"):
-    """
-    `result[m] = x[m] @ W[indices[m]]` with gguf weights `W` `[E, K, N]` as in `mir.dequant_moe_weights`.
-
-    `x` is `[M, K]`. Indices are integers, or f32 that hold integers; one outside of `[0, experts)` is clamped to it.
-    """
-
-    x: Tensor = tensor()
-    packed: Tensor = tensor(alone=True)
-    indices: Tensor = tensor(alone=True)
-    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
-    experts: Integer = integer()
-    result = result_def(AnyTensorConstr)
-
-    traits = traits_def(HasKernel())
-
-    @staticmethod
-    def _columns(x: SSAValue, packed: SSAValue, scheme: SchemeAttr, experts: int) -> int:
-        if not scheme.scheme.is_gguf:
-            raise VerifyException(f"expected a gguf scheme, got {scheme.scheme}")
-        rows = _columns(scheme, packed, (), _features(x, "x"))
-        if experts < 1 or rows % experts:
-            raise VerifyException(f"{rows} rows of weights are not the same number for each of {experts} experts")
-        return rows // experts
-
-    @property
-    def matrix(self) -> tuple[int, int]:
-        return _features(self.x, "x"), self._columns(self.x, self.packed, self.scheme, self.experts.value.data)
-
-    def infer_types(self) -> tuple[Attribute]:
-        _, n = self.matrix
-        return (TensorType(self.check(self.x), (*shape_of(self.x)[:-1], n)),)
-
-
-class DequantGroupedMatmulBackwardInputOp(_GroupedOp, name="mir.dequant_grouped_matmul_backward_input"):
-    """`result[m] = dy[m] @ transpose(W[indices[m]])` with `dy` `[M, N]`: the cotangent of x."""
-
-    dy: Tensor = tensor()
-    packed: Tensor = tensor(alone=True)
-    indices: Tensor = tensor(alone=True)
-    scheme: Field[SchemeAttr, SchemeAttr] = attribute(SchemeAttr)
-    experts: Integer = integer()
-    k: Integer = integer()
-    result = result_def(AnyTensorConstr)
-
-    traits = traits_def(HasKernel())
-
-    @property
-    def matrix(self) -> tuple[int, int]:
-        return self.k.value.data, _features(self.dy, "dy")
-
-    def infer_types(self) -> tuple[Attribute]:
-        return (TensorType(self.check(self.dy), (*shape_of(self.dy)[:-1], self.k.value.data)),)
 
 
 class QuantBuilder(BuilderCore):
@@ -390,26 +265,9 @@ class QuantBuilder(BuilderCore):
         op = DequantMatmulBackwardInputOp
         return self.op(op, self.operand(dy), self.operand(w), how, k, scales)
 
-    def dequant_moe_weights(self, packed: Operand, shape: Sequence[int], scheme: Scheme | str | SchemeAttr) -> Value:
-        """`mir.dequant_moe_weights`: decode the GGUF weights of experts to `[E, K, N]`."""
-        return self.op(DequantMoeWeightsOp, self.operand(packed), _attribute(scheme, None), shape)
 
-    def dequant_grouped_matmul(
-        self, x: Operand, packed: Operand, indices: Operand, experts: int, scheme: Scheme | str | SchemeAttr
-    ) -> Value:
-        """`mir.dequant_grouped_matmul`: multiply each row of `x` by the GGUF weights of its expert, `indices`."""
-        operands = self.operand(x), self.operand(packed), self.operand(indices)
-        return self.op(DequantGroupedMatmulOp, *operands, _attribute(scheme, None), experts)
-
-    def dequant_grouped_matmul_backward_input(
-        self, dy: Operand, packed: Operand, indices: Operand, experts: int, k: int, scheme: Scheme | str | SchemeAttr
-    ) -> Value:
-        """`mir.dequant_grouped_matmul_backward_input`: the cotangent of x."""
-        operands = self.operand(dy), self.operand(packed), self.operand(indices)
-        return self.op(DequantGroupedMatmulBackwardInputOp, *operands, _attribute(scheme, None), experts, k)
-
-
-def _attribute(scheme: Scheme | str | SchemeAttr, block_size: int | None) -> SchemeAttr:
+def scheme_attribute(scheme: Scheme | str | SchemeAttr, block_size: int | None = None) -> SchemeAttr:
+    """The attribute of a scheme; VerifyException for an unknown one."""
     return scheme if isinstance(scheme, SchemeAttr) else SchemeAttr.of(scheme, block_size)
 
 
@@ -421,7 +279,7 @@ def packing(
 
     `given` are scale, zero point and global scale; VerifyException if one does not belong.
     """
-    how = _attribute(scheme, block_size)
+    how = scheme_attribute(scheme, block_size)
     names: dict[str, Operand | None] = dict(zip(("scale", "zero_point", "global_scale"), given, strict=True))
     for name in names:
         if names[name] is not None and name not in how.scheme.sides:

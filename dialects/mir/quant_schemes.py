@@ -1,5 +1,5 @@
 """How quantised weights are packed: the schemes, their block sizes, and which operands go with them.
-What the bytes mean is in lowering/kernels/quant.py."""
+What the bytes mean is in lowering/kernels/quant_decode.py. Plugins have further schemes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,17 @@ from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.mir.fields import member_of
 from xdsl_rlx.dialects.shapes import dims, element_of, shape_of, u8
+from xdsl_rlx.plugins import schemes
+
+_OF_PLUGINS = schemes()
+"""Elements and bytes of a block."""
 
 
 class Scheme(StrEnum):
-    """Packings of weights."""
+    """Packings of weights; the members of plugins follow."""
+
+    _ignore_ = ["_members", "_name"]
+    _members = vars()
 
     INT8_BLOCK = "int8_block"
     INT8_BLOCK_ASYM = "int8_block_asym"
@@ -27,29 +34,23 @@ class Scheme(StrEnum):
     FP8_E4M3 = "fp8_e4m3"
     FP8_E5M2 = "fp8_e5m2"
     NVFP4_BLOCK = "nvfp4_block"
-    GGUF_Q4_0 = "gguf_q4_0"
-    GGUF_Q8_0 = "gguf_q8_0"
-    GGUF_Q2_K = "gguf_q2_k"
-    GGUF_Q3_K = "gguf_q3_k"
-    GGUF_Q4_K = "gguf_q4_k"
-    GGUF_Q5_K = "gguf_q5_k"
-    GGUF_Q6_K = "gguf_q6_k"
-    GGUF_Q8_K = "gguf_q8_k"
+    for _name in _OF_PLUGINS:
+        _members[_name.upper()] = _name
 
     @property
-    def is_gguf(self) -> bool:
-        """Whether blocks of consecutive elements carry their own scales."""
-        return self in _GGUF
+    def embeds_scales(self) -> bool:
+        """Whether blocks of consecutive elements carry their own scales. Those of plugins do."""
+        return self in _OF_PLUGINS
 
     @property
     def block(self) -> int:
-        """Elements of a gguf block; 16 for nvfp4, 0 where it is a parameter or there are no blocks."""
-        return _GGUF[self][0] if self.is_gguf else 16 if self == Scheme.NVFP4_BLOCK else 0
+        """Elements of a block with scales; 16 for nvfp4, 0 where it is a parameter or there are no blocks."""
+        return _OF_PLUGINS[self][0] if self.embeds_scales else 16 if self == Scheme.NVFP4_BLOCK else 0
 
     @property
     def block_bytes(self) -> int:
-        """Bytes of a gguf block."""
-        return _GGUF[self][1]
+        """Bytes of a block with scales."""
+        return _OF_PLUGINS[self][1]
 
     @property
     def has_block_size(self) -> bool:
@@ -59,7 +60,7 @@ class Scheme(StrEnum):
     @property
     def sides(self) -> tuple[str, ...]:
         """The operands beside the weights, in their order. `int8_block` is symmetric: it has no zero point."""
-        if self.is_gguf:
+        if self.embeds_scales:
             return ()
         if self in (Scheme.INT8_BLOCK_ASYM, Scheme.INT4_BLOCK):
             return ("scale", "zero_point")
@@ -80,22 +81,9 @@ class Scheme(StrEnum):
     @property
     def bits(self) -> float:
         """Bits per weight, without scales that are operands."""
-        if self.is_gguf:
+        if self.embeds_scales:
             return self.block_bytes * 8 / self.block
         return 4.0 if self.is_nibbles else 8.0
-
-
-_GGUF: dict[Scheme, tuple[int, int]] = {
-    Scheme.GGUF_Q4_0: (32, 18),
-    Scheme.GGUF_Q8_0: (32, 34),
-    Scheme.GGUF_Q2_K: (256, 84),
-    Scheme.GGUF_Q3_K: (256, 110),
-    Scheme.GGUF_Q4_K: (256, 144),
-    Scheme.GGUF_Q5_K: (256, 176),
-    Scheme.GGUF_Q6_K: (256, 210),
-    Scheme.GGUF_Q8_K: (256, 292),
-}
-"""Elements and bytes of a block."""
 
 
 @irdl_attr_definition
@@ -176,7 +164,7 @@ def _check_packed(kind: Scheme, stored: tuple[int, int], w: SSAValue) -> None:
     if element_of(w) != element:
         raise VerifyException(f"expected weights of element type {element} for {kind}, got {element_of(w)}")
     elements, held = prod(stored), prod(shape_of(w))
-    if kind.is_gguf:
+    if kind.embeds_scales:
         if elements % kind.block or held != elements // kind.block * kind.block_bytes:
             packing = f"{kind.block} in {kind.block_bytes} bytes"
             raise VerifyException(f"{held} bytes are not {elements} elements of {kind}, which has {packing}")

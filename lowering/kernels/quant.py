@@ -11,8 +11,6 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.mir.quant import (
-    DequantGroupedMatmulBackwardInputOp,
-    DequantGroupedMatmulOp,
     DequantizeWeightsOp,
     DequantMatmulBackwardInputOp,
     DequantMatmulOp,
@@ -22,7 +20,7 @@ from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast
 from xdsl_rlx.lowering.kernels.index import clamped
-from xdsl_rlx.lowering.kernels.quant_decode import FP8, GGUF, fp4, scale_code
+from xdsl_rlx.lowering.kernels.quant_decode import BLOCKS, FP8, fp4, scale_code
 from xdsl_rlx.lowering.kernels.work import NEST, Runs, Work
 
 PANEL = 1 << 16
@@ -49,7 +47,7 @@ class PackedWeights:
         """The operands of an op that hold them, as `decode` reads them."""
         kind = self.attr.scheme
         shape: tuple[int, ...] = (self.rows, self.columns)
-        if kind.is_gguf:
+        if kind.embeds_scales:
             shape = (self.count, self.rows, self.columns // kind.block, kind.block_bytes)
         elif kind.is_nibbles:
             shape = (prod(shape_of(w)),)
@@ -59,7 +57,7 @@ class PackedWeights:
     def grain(self) -> int:
         """Columns are decoded this many at a time."""
         kind = self.attr.scheme
-        if kind.is_gguf:
+        if kind.embeds_scales:
             return kind.block
         return 2 if kind.is_nibbles and self.columns % 2 == 0 else 1
 
@@ -67,11 +65,11 @@ class PackedWeights:
         """The weights of a row of matrix `which` from column `first` on, as many as there is room for in `out`."""
         kind = self.attr.scheme
         w, *scales = held
-        if kind.is_gguf:
+        if kind.embeds_scales:
             first_block = first // kind.block
             for b in range(out.shape[0] // kind.block):
                 start = b * kind.block
-                GGUF[kind](w[which, row, first_block + b], out[start : start + kind.block])
+                BLOCKS[kind](w[which, row, first_block + b], out[start : start + kind.block])
             return
         codes, number = self._codes(w, row), self._numbers(scales, row // max(self.attr.block_size, 1))
         for i in range(out.shape[0] // self.grain):
@@ -247,15 +245,5 @@ def dequant_matmul_nest(op: DequantMatmulOp | DequantMatmulBackwardInputOp, work
     """An iteration dequantises some columns of W, or of its transpose, and multiplies all rows by them."""
     is_backward = isinstance(op, DequantMatmulBackwardInputOp)
     rows, weights = op.dy if is_backward else op.x, PackedWeights(op.scheme, *op.stored, element_of(op.result))
-    panels = Panels(weights, prod(shape_of(rows)[:-1]), by_rows=op.scheme.scheme.is_gguf != is_backward)
+    panels = Panels(weights, prod(shape_of(rows)[:-1]), by_rows=op.scheme.scheme.embeds_scales != is_backward)
     panels.launches(work, weights.reads(work, op.w, op.scales), rows, op.result)
-
-
-@NEST.rule(DequantGroupedMatmulOp, DequantGroupedMatmulBackwardInputOp)
-def dequant_grouped_matmul_nest(op: DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp, work: Work) -> None:
-    """An iteration dequantises some columns of the weights of one expert, or of their transpose, if a row wants it."""
-    is_backward = isinstance(op, DequantGroupedMatmulBackwardInputOp)
-    rows, (k, n) = op.dy if is_backward else op.x, op.matrix
-    weights = PackedWeights(op.scheme, n, k, element_of(op.result), op.experts.value.data)
-    reads = [*weights.reads(work, op.packed), work.read(op.indices)]
-    Panels(weights, shape_of(rows)[0], by_rows=not is_backward, chosen=True).launches(work, reads, rows, op.result)

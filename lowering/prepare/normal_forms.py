@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, prod
-from typing import TypeAlias, get_args
 
 from xdsl.dialects.builtin import IntegerType, TensorType, bf16, f32, f64
 from xdsl.dialects.func import FuncOp
@@ -26,11 +25,10 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.moe import GroupedMatmulBackwardWeightOp, GroupedMatmulOp
 from xdsl_rlx.dialects.mir.pool import Maxpool2dBackwardOp
 from xdsl_rlx.dialects.mir.quant import (
-    DequantGroupedMatmulBackwardInputOp,
-    DequantGroupedMatmulOp,
     DequantMatmulBackwardInputOp,
     DequantMatmulOp,
 )
+from xdsl_rlx.dialects.mir.quant_schemes import Scheme
 from xdsl_rlx.dialects.mir.random import DrawOp
 from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceOp
 from xdsl_rlx.dialects.mir.shape import ConcatOp, NarrowOp
@@ -43,6 +41,7 @@ from xdsl_rlx.lowering.prepare.first_of_largest import first_of_the_largest
 from xdsl_rlx.lowering.prepare.thin_products import thin_product
 from xdsl_rlx.lowering.prepare.transposed_matrices import is_transposed, turned
 from xdsl_rlx.lowering.target import NormalizeCosts
+from xdsl_rlx.plugins import modules
 from xdsl_rlx.transforms.canonicalize.mir import splat
 from xdsl_rlx.transforms.rules import DECOMPOSE
 from xdsl_rlx.transforms.rules.conv import planar, plane
@@ -52,10 +51,6 @@ from xdsl_rlx.transforms.rules.wide import is_half, rounded, widened
 
 NORMALIZE: RuleTable[Callable[[Operation, MirBuilder, NormalizeCosts], Sequence[Value] | None]] = RuleTable("normalize")
 """An op that some cases of which have to become other ops before they are loops; None for the other cases."""
-
-DequantizedProduct: TypeAlias = (
-    DequantMatmulOp | DequantMatmulBackwardInputOp | DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp
-)
 
 NORMALIZE.add(WhileOp, counted)
 
@@ -327,17 +322,26 @@ NORMALIZE.add(ConvOp, _conv)
 NORMALIZE.add(Conv2dBackwardInputOp, _conv_backward_input)
 
 
-def _in_blocks(op: Operation, b: MirBuilder, costs: NormalizeCosts) -> Sequence[Value] | None:
-    """The definition, where gguf blocks go on from one row to the next: there are no panels of whole blocks."""
-    assert isinstance(op, DequantizedProduct)
-    kind = op.scheme.scheme
-    if kind.is_gguf and op.matrix[0] % kind.block != 0:
+def in_blocks(
+    op: Operation, scheme: Scheme, depth: int, b: MirBuilder, costs: NormalizeCosts
+) -> Sequence[Value] | None:
+    """
+    The definition of a product with quantised weights whose blocks go on from one row, of `depth`, to the next.
+
+    There are no panels of whole blocks then.
+    """
+    if scheme.embeds_scales and depth % scheme.block != 0:
         return DECOMPOSE.lookup(op)(op, b)
     return _in_f32(op, b, costs)
 
 
-for _op in get_args(DequantizedProduct):
-    NORMALIZE.add(_op, _in_blocks)
+def _dequant_matmul(op: Operation, b: MirBuilder, costs: NormalizeCosts) -> Sequence[Value] | None:
+    assert isinstance(op, DequantMatmulOp | DequantMatmulBackwardInputOp)
+    return in_blocks(op, op.scheme.scheme, op.matrix[0], b, costs)
+
+
+NORMALIZE.add(DequantMatmulOp, _dequant_matmul)
+NORMALIZE.add(DequantMatmulBackwardInputOp, _dequant_matmul)
 
 
 def _if_rough(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] | None:
@@ -352,3 +356,5 @@ def _if_rough(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value
 
 for _op in (FftOp, RfftOp, IrfftOp):
     NORMALIZE.add(_op, _if_rough)
+
+modules("loops")

@@ -13,25 +13,16 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_rlx.dialects.mir.fields import i64_list
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.quant import (
-    DequantGroupedMatmulBackwardInputOp,
-    DequantGroupedMatmulOp,
     DequantizeWeightsOp,
     DequantMatmulBackwardInputOp,
     DequantMatmulOp,
-    DequantMoeWeightsOp,
 )
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
 from xdsl_rlx.dialects.shapes import element_of, shape_of
-from xdsl_rlx.transforms.rules.rows import decompose, fold, leading, lifted, rebuilt, unfold
-from xdsl_rlx.transforms.rules.rule_table import IN_F32, INERT, JVP, VJP, VMAP, Cotangent
+from xdsl_rlx.transforms.rules.rows import decompose, leading, lifted, rebuilt
+from xdsl_rlx.transforms.rules.rule_table import IN_F32, JVP, VJP, VMAP, Cotangent
 
-_ENCODED = "indices are integers, whatever type encodes them"
-
-IN_F32.update(
-    (DequantMatmulOp, DequantMatmulBackwardInputOp, DequantGroupedMatmulOp, DequantGroupedMatmulBackwardInputOp)
-)
-INERT.add(DequantGroupedMatmulOp, "indices", _ENCODED)
-INERT.add(DequantGroupedMatmulBackwardInputOp, "indices", _ENCODED)
+IN_F32.update((DequantMatmulOp, DequantMatmulBackwardInputOp))
 
 
 def _weights(
@@ -187,7 +178,7 @@ def dequant_matmul_backward_input_jvp(
 def _whole(op: DequantMatmulOp | DequantMatmulBackwardInputOp, b: MirBuilder) -> Value:
     """W as a tensor `[K, N]`, in the type that `op` computes in."""
     stored = _weights(b, op.w, op.scheme, op.stored, op.scales)
-    weights = b.transpose(stored, (1, 0)) if op.scheme.scheme.is_gguf else stored
+    weights = b.transpose(stored, (1, 0)) if op.scheme.scheme.embeds_scales else stored
     return weights if _is_half(op) else b.cast(weights, element_of(op.result))
 
 
@@ -203,82 +194,6 @@ def dequant_matmul_backward_input_decompose(op: DequantMatmulBackwardInputOp, b:
     return [b.cast(product, element_of(op.result))]
 
 
-def _moe_weights(b: MirBuilder, packed: SSAValue, attr: SchemeAttr, extents: tuple[int, int, int]) -> Value:
-    experts, k, n = extents
-    return b.transpose(_weights(b, packed, attr, (experts, n, k), ()), (0, 2, 1))
-
-
-@decompose(DequantMoeWeightsOp)
-def dequant_moe_weights_decompose(op: DequantMoeWeightsOp, b: MirBuilder) -> Sequence[Value]:
-    return [_moe_weights(b, op.packed, op.scheme, op.extents)]
-
-
-def _of_experts(op: DequantGroupedMatmulOp | DequantGroupedMatmulBackwardInputOp, b: MirBuilder) -> Value:
-    """The weights of the expert of each row, `[M, K, N]`."""
-    weights = _moe_weights(b, op.packed, op.scheme, (op.experts.value.data, *op.matrix))
-    if not _is_half(op):
-        weights = b.cast(weights, element_of(op.results[0]))
-    return b.gather(weights, op.indices, 0)
-
-
-def _row_products(b: MirBuilder, op: Operation, rows: SSAValue, weights: Value) -> Sequence[Value]:
-    x = b.value(rows)
-    wide = b.cast(x, "f32") if _is_half(op) else x
-    product = b.matmul(b.reshape(wide, (x.shape[0], 1, x.shape[1])), weights)
-    return [b.cast(b.reshape(product, shape_of(op.results[0])), element_of(op.results[0]))]
-
-
-@decompose(DequantGroupedMatmulOp)
-def dequant_grouped_matmul_decompose(op: DequantGroupedMatmulOp, b: MirBuilder) -> Sequence[Value]:
-    return _row_products(b, op, op.x, _of_experts(op, b))
-
-
-@decompose(DequantGroupedMatmulBackwardInputOp)
-def dequant_grouped_matmul_backward_input_decompose(
-    op: DequantGroupedMatmulBackwardInputOp, b: MirBuilder
-) -> Sequence[Value]:
-    return _row_products(b, op, op.dy, b.transpose(_of_experts(op, b), (0, 2, 1)))
-
-
-@VJP.rule(DequantGroupedMatmulOp)
-def dequant_grouped_matmul_vjp(op: DequantGroupedMatmulOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
-    back = DequantGroupedMatmulBackwardInputOp
-
-    def dx() -> Value:
-        return b.op(back, g.ssa, op.packed, op.indices, op.scheme, op.experts.value.data, op.matrix[0])
-
-    return [dx, None, None]
-
-
-@VJP.rule(DequantGroupedMatmulBackwardInputOp)
-def dequant_grouped_matmul_backward_input_vjp(
-    op: DequantGroupedMatmulBackwardInputOp, b: MirBuilder, g: Value
-) -> Sequence[Cotangent]:
-    experts = op.experts.value.data
-
-    def d_dy() -> Value:
-        return b.op(DequantGroupedMatmulOp, g.ssa, op.packed, op.indices, op.scheme, experts)
-
-    return [d_dy, None, None]
-
-
-@JVP.rule(DequantGroupedMatmulOp)
-def dequant_grouped_matmul_jvp(
-    op: DequantGroupedMatmulOp, b: MirBuilder, x: Value | None, packed: None, indices: None
-) -> Sequence[Value | None]:
-    assert x is not None
-    return [b.op(DequantGroupedMatmulOp, x.ssa, op.packed, op.indices, op.scheme, op.experts.value.data)]
-
-
-@JVP.rule(DequantGroupedMatmulBackwardInputOp)
-def dequant_grouped_matmul_backward_input_jvp(
-    op: DequantGroupedMatmulBackwardInputOp, b: MirBuilder, dy: Value | None, packed: None, indices: None
-) -> Sequence[Value | None]:
-    assert dy is not None
-    back, experts = DequantGroupedMatmulBackwardInputOp, op.experts.value.data
-    return [b.op(back, dy.ssa, op.packed, op.indices, op.scheme, experts, op.matrix[0])]
-
-
 @VMAP.rule(DequantizeWeightsOp)
 def dequantize_weights_vmap(
     op: DequantizeWeightsOp, b: MirBuilder, batched: Sequence[bool], size: int, w: Value, *scales: Value
@@ -287,7 +202,7 @@ def dequantize_weights_vmap(
     kind, element = op.scheme.scheme, element_of(op.result)
     if not size:
         return [b.full((0, *op.extents), 0, element)]
-    if kind.is_gguf:
+    if kind.embeds_scales:
         return rebuilt(op, b, size, [w], {"shape": i64_list((size, *op.extents))})
     is_nvfp4 = kind == Scheme.NVFP4_BLOCK
     if batched[0] or (is_nvfp4 and batched[1]):
@@ -329,34 +244,3 @@ def _one_by_one(op: Operation, b: MirBuilder, batched: Sequence[bool], size: int
 
 leading(DequantMatmulOp, shared=("w", "scales"))
 leading(DequantMatmulBackwardInputOp, shared=("w", "scales"))
-
-
-@VMAP.rule(DequantGroupedMatmulOp)
-def dequant_grouped_matmul_vmap(
-    op: DequantGroupedMatmulOp, b: MirBuilder, batched: Sequence[bool], size: int, x: Value, packed: Value, at: Value
-) -> Sequence[Value] | None:
-    """More rows, for the same experts."""
-    if batched[1]:
-        return None
-    x, at = (fold(b, v) for v in lifted(b, (batched[0], batched[2]), size, (x, at)))
-    product = b.op(DequantGroupedMatmulOp, x.ssa, packed.ssa, at.ssa, op.scheme, op.experts.value.data)
-    return [unfold(b, product, size, shape_of(op.x)[0])]
-
-
-@VMAP.rule(DequantGroupedMatmulBackwardInputOp)
-def dequant_grouped_matmul_backward_input_vmap(
-    op: DequantGroupedMatmulBackwardInputOp,
-    b: MirBuilder,
-    batched: Sequence[bool],
-    size: int,
-    dy: Value,
-    packed: Value,
-    at: Value,
-) -> Sequence[Value] | None:
-    """More rows, for the same experts."""
-    if batched[1]:
-        return None
-    dy, at = (fold(b, v) for v in lifted(b, (batched[0], batched[2]), size, (dy, at)))
-    back, experts = DequantGroupedMatmulBackwardInputOp, op.experts.value.data
-    product = b.op(back, dy.ssa, packed.ssa, at.ssa, op.scheme, experts, op.matrix[0])
-    return [unfold(b, product, size, shape_of(op.dy)[0])]

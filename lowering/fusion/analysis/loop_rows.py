@@ -29,6 +29,7 @@ from xdsl_rlx.lowering.fusion.analysis.loop_tables import (
     pointwise_loops,
     result_loops,
 )
+from xdsl_rlx.plugins import modules
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
 
 for _op in mir.Mir.operations:
@@ -192,3 +193,5 @@ UPDATED.add(index.IndexAddOp, lambda op: op.operands[0])
 
 LOOPS.add(linalg.MatmulOp, result_loops)
 PRODUCT.add(linalg.MatmulOp, lambda op: (op.operands[0], op.operands[1]))
+
+modules("loops")
