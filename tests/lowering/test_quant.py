@@ -21,7 +21,7 @@ def lowered(graph: rlx.Graph) -> ModuleOp:
     return module
 
 
-@pytest.mark.parametrize("scheme", [s for s in Scheme if s.is_gguf])
+@pytest.mark.parametrize("scheme", [s for s in Scheme if s.embeds_scales])
 def test_gguf_blocks_are_read_alike(run: Run, scheme: Scheme):
     packed = family.blocks(scheme)(np.random.default_rng(0), (2 * scheme.block_bytes,))
     graph = rlx.Graph("step")

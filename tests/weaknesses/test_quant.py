@@ -15,7 +15,7 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme
 
 Array = np.ndarray[Any, Any]
-KINDS = [s for s in Scheme if s.is_gguf and s != Scheme.GGUF_Q8_K]
+KINDS = [s for s in Scheme if s.embeds_scales and s != Scheme.GGUF_Q8_K]
 
 
 def reference(scheme: Scheme, packed: Array) -> Array:
@@ -68,7 +68,7 @@ def test_q6_k_scales_are_signed():
     assert found.tolist() == [[256 * 32.0]]
 
 
-@pytest.mark.parametrize("scheme", [s for s in Scheme if s.is_gguf])
+@pytest.mark.parametrize("scheme", [s for s in Scheme if s.embeds_scales])
 def test_every_gguf_scheme_serves_experts(scheme: Scheme):
     """W-25, W-65: values and gradient of a grouped product, for q4_0 and q8_0 as for the others."""
     experts, k, n = 2, scheme.block, 2
@@ -152,7 +152,7 @@ def test_scales_and_zero_points_of_several_blocks_get_their_gradients(dtype: str
         np.testing.assert_allclose(got, expected, rtol=1e-5 if dtype == "f32" else 1e-12, atol=100 * np.finfo(real).eps)
 
 
-@pytest.mark.parametrize("scheme", [s for s in Scheme if s.is_gguf])
+@pytest.mark.parametrize("scheme", [s for s in Scheme if s.embeds_scales])
 def test_the_gradient_through_gguf_weights_is_exact(scheme: Scheme):
     """W-36: `dx = dy @ W_stored`, for every scheme."""
     packed = blocks(scheme)(np.random.default_rng(5), (2, scheme.block_bytes))

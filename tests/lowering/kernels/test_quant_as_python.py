@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from as_python import run_as_python
-from numerics.families import quant, quant_int
+from numerics.families import gguf, quant, quant_int
 from numerics.sample import Sample
 
 import xdsl_rlx as rlx
@@ -27,7 +27,7 @@ def _is_nest(sample: Sample) -> bool:
     return NEST.get(sample.op) is not None and elements < LARGEST and not sample.id.endswith(OTHERWISE)
 
 
-SAMPLES = [sample for sample in (*quant.SAMPLES, *quant_int.SAMPLES) if _is_nest(sample)]
+SAMPLES = [sample for sample in (*quant.SAMPLES, *quant_int.SAMPLES, *gguf.SAMPLES) if _is_nest(sample)]
 PRODUCTS = [sample for sample in SAMPLES if sample.op is not DequantizeWeightsOp and not sample.exact]
 
 
@@ -64,5 +64,5 @@ def test_products_of_several_panels_run_as_python(
 
 
 def test_every_op_has_a_sample() -> None:
-    ops = {sample.op for sample in (*quant.SAMPLES, *quant_int.SAMPLES)}
+    ops = {sample.op for sample in (*quant.SAMPLES, *quant_int.SAMPLES, *gguf.SAMPLES)}
     assert {sample.op for sample in SAMPLES} == {op for op in ops if NEST.get(op) is not None}

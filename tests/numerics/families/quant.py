@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 from numerics.sample import Operand, Sample, Sampler, integers, uniform, values
-from oracle import Array, convert, widen
+from oracle import Array, widen
 
 from xdsl_rlx.dialects.mir import elementwise, quant, reduce
 from xdsl_rlx.dialects.mir.quant_schemes import Scheme, SchemeAttr
@@ -70,7 +70,7 @@ def _per_row(np_: Any, scale: Any, block: int, k: int) -> Any:
 def dequantized(np_: Any, attr: SchemeAttr, stored: tuple[int, int], w: Any, scales: Any, element: Any) -> Any:
     """The weights as they are stored, computed in `element`."""
     kind, (k, n), size = attr.scheme, stored, attr.block_size
-    if kind.is_gguf:
+    if kind.embeds_scales:
         if np_ is np:
             return gguf_elements(kind, w).reshape(stored).astype(element)
         like = jax.ShapeDtypeStruct(stored, np.float32)
@@ -103,39 +103,22 @@ def _dequantize(np_: Any) -> Any:
 def _whole(np_: Any, op: Any, w: Any, scales: Any, element: Any) -> Any:
     """W as `[K, N]`."""
     stored = dequantized(np_, op.scheme, op.stored, w, scales, element)
-    return stored.T if op.scheme.scheme.is_gguf else stored
+    return stored.T if op.scheme.scheme.embeds_scales else stored
 
 
-def _element(rows: Any) -> Any:
+def element_of_product(rows: Any) -> Any:
+    """What a product with these rows is computed in."""
     return rows.dtype if rows.dtype in (np.float32, np.float64) else np.dtype(np.float32)
 
 
 def _matmul(np_: Any) -> Any:
     wide = widen if np_ is np else lambda v: v
-    return lambda op, x, w, *scales: np_.matmul(wide(x), wide(_whole(np_, op, w, scales, _element(x))))
+    return lambda op, x, w, *scales: np_.matmul(wide(x), wide(_whole(np_, op, w, scales, element_of_product(x))))
 
 
 def _matmul_back(np_: Any) -> Any:
     wide = widen if np_ is np else lambda v: v
-    return lambda op, dy, w, *scales: np_.matmul(wide(dy), wide(_whole(np_, op, w, scales, _element(dy)).T))
-
-
-def _experts(np_: Any, attr: SchemeAttr, packed: Any, extents: tuple[int, int, int], element: Any) -> Any:
-    experts, k, n = extents
-    return dequantized(np_, attr, (experts * n, k), packed, (), element).reshape(experts, n, k).transpose(0, 2, 1)
-
-
-def _grouped(np_: Any, transposed: bool) -> Any:
-    def row(op: Any, x: Any, packed: Any, indices: Any) -> Any:
-        experts = op.experts.value.data
-        weights = _experts(np_, op.scheme, packed, (experts, *op.matrix), _element(x))
-        at = convert(indices, np.dtype(np.int64)) if np_ is np else indices.astype(jnp.int64)
-        chosen = weights[np_.clip(at, 0, experts - 1)]
-        if np_ is np:
-            x, chosen = widen(x), widen(chosen)
-        return np_.einsum("mn,mkn->mk" if transposed else "mk,mkn->mn", x, chosen)
-
-    return row
+    return lambda op, dy, w, *scales: np_.matmul(wide(dy), wide(_whole(np_, op, w, scales, element_of_product(dy)).T))
 
 
 FINITE = values(*(n for n in range(256) if n % 128 < 120))
@@ -190,7 +173,7 @@ def _dequantize_samples() -> list[Sample]:
         operands = (Operand((k, n), integers(-9, 9), "i8"), _scale((-(-k // 2), n)))
         rows.append(Sample(f"dequantize_weights-no-{name}", op, build, operands, ("f32",), exact=True))
     for scheme in Scheme:
-        if scheme.is_gguf:
+        if scheme.embeds_scales:
             build = lambda m, w, s=scheme: m.dequantize_weights(w, (s.block // 8, 8, 3), s)  # noqa: E731
             packed = Operand((3 * scheme.block_bytes,), blocks(scheme), "u8")
             rows.append(Sample(f"dequantize_weights-{scheme}", op, build, (packed,), ("f32",), exact=True))
@@ -270,45 +253,6 @@ def _odd_product_samples() -> list[Sample]:
     return rows
 
 
-def _grouped_samples() -> list[Sample]:
-    rows: list[Sample] = []
-    forward, back = quant.DequantGroupedMatmulOp, quant.DequantGroupedMatmulBackwardInputOp
-    at = Operand((6,), values(2, 0, 2, 2, 9, -4), "i32")
-    for name, scheme, k, n, indices in (
-        ("q4_0", "gguf_q4_0", 32, 4, at),
-        ("q8_0-f32", "gguf_q8_0", 64, 3, Operand((6,), values(1, 0, 1, 2, 1, 1), "f32")),
-        ("q5_k", "gguf_q5_k", 256, 1, at),
-        ("across", "gguf_q4_0", 8, 4, at),
-    ):
-        kind = Scheme(scheme)
-        packed = Operand((3, k * n // kind.block * kind.block_bytes), blocks(kind), "u8")
-        product = lambda m, x, w, i, s=kind: m.dequant_grouped_matmul(x, w, i, 3, s)  # noqa: E731
-        operands = (Operand((6, k)), packed, indices)
-        key = f"dequant_grouped_matmul-{name}"
-        rows.append(Sample(key, forward, product, operands, differentiable=(0,), tol=64))
-        transposed = lambda m, x, w, i, s=kind, d=k: m.dequant_grouped_matmul_backward_input(x, w, i, 3, d, s)  # noqa: E731
-        operands = (Operand((6, n)), packed, indices)
-        key = f"dequant_grouped_matmul_backward_input-{name}"
-        rows.append(Sample(key, back, transposed, operands, differentiable=(0,), tol=64))
-    half = (Operand((6, 32)), Operand((3, 36), blocks("gguf_q4_0"), "u8"), at)
-    product = lambda m, x, w, i: m.dequant_grouped_matmul(x, w, i, 3, "gguf_q4_0")  # noqa: E731
-    rows.append(Sample("dequant_grouped_matmul-half", forward, product, half, ("f16", "bf16"), tol=4))
-    half = (Operand((6, 2)), *half[1:])
-    product = lambda m, x, w, i: m.dequant_grouped_matmul_backward_input(x, w, i, 3, 32, "gguf_q4_0")  # noqa: E731
-    rows.append(Sample("dequant_grouped_matmul_backward_input-half", back, product, half, ("f16",), tol=4))
-    many = (
-        Operand((40, 544)),
-        Operand((3, 5 * 17 * 34), blocks("gguf_q8_0"), "u8"),
-        Operand((40,), integers(0, 4), "i32"),
-    )
-    product = lambda m, x, w, i: m.dequant_grouped_matmul(x, w, i, 3, "gguf_q8_0")  # noqa: E731
-    rows.append(Sample("dequant_grouped_matmul-many", forward, product, many, ("f32",), tol=128))
-    moe = lambda m, w: m.dequant_moe_weights(w, (2, 32, 3), "gguf_q8_0")  # noqa: E731
-    packed = Operand((2 * 3 * 34,), blocks("gguf_q8_0"), "u8")
-    rows.append(Sample("dequant_moe_weights", quant.DequantMoeWeightsOp, moe, (packed,), ("f32",), exact=True))
-    return rows
-
-
 def _byte_samples() -> list[Sample]:
     """Other ops on the element types that weights are packed in."""
     rows: list[Sample] = []
@@ -330,20 +274,14 @@ def _byte_samples() -> list[Sample]:
     return rows
 
 
-SAMPLES = (*_dequantize_samples(), *_product_samples(), *_grouped_samples(), *_byte_samples())
+SAMPLES = (*_dequantize_samples(), *_product_samples(), *_byte_samples())
 ORACLE = {
     quant.DequantizeWeightsOp: _dequantize(np),
     quant.DequantMatmulOp: _matmul(np),
     quant.DequantMatmulBackwardInputOp: _matmul_back(np),
-    quant.DequantMoeWeightsOp: lambda op, packed: _experts(np, op.scheme, packed, op.extents, np.float32),
-    quant.DequantGroupedMatmulOp: _grouped(np, False),
-    quant.DequantGroupedMatmulBackwardInputOp: _grouped(np, True),
 }
 JAX = {
     quant.DequantizeWeightsOp: _dequantize(jnp),
     quant.DequantMatmulOp: _matmul(jnp),
     quant.DequantMatmulBackwardInputOp: _matmul_back(jnp),
-    quant.DequantMoeWeightsOp: lambda op, packed: _experts(jnp, op.scheme, packed, op.extents, jnp.float32),
-    quant.DequantGroupedMatmulOp: _grouped(jnp, False),
-    quant.DequantGroupedMatmulBackwardInputOp: _grouped(jnp, True),
 }
