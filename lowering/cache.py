@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -74,33 +75,34 @@ def versions_key() -> str:
 def package_key() -> str:
     """Digest of all that passes depend on besides their module: Python, xDSL, the text of this package and plugins."""
     digest = hashlib.sha256(repr((sys.version_info[:3], importlib.metadata.version("xdsl"))).encode())
-    _add_texts(digest, str(Path(__file__).absolute().parents[1]))
+    for part in _texts(str(Path(__file__).absolute().parents[1])):
+        digest.update(part)
     for plugin, paths in sources():
         digest.update(plugin.encode())
-        for path in paths:
-            _add_texts(digest, path)
+        for part in chain.from_iterable(map(_texts, paths)):
+            digest.update(part)
     return digest.hexdigest()
 
 
-def _add_texts(digest: "hashlib._Hash", root: str) -> None:
-    """Add a file, or the modules of a folder."""
-    if not os.path.isdir(root):
-        _add_text(digest, root)
+def _texts(root: str) -> Generator[bytes, None, None]:
+    """The text of a file, or names and texts of the modules in a folder."""
+    if os.path.isfile(root):
+        yield from _text(root)
     for folder, folders, files in os.walk(root, followlinks=True):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(files):
             if name.endswith(".py"):
                 path = f"{folder}/{name}"
-                digest.update(path.removeprefix(root).encode())
-                _add_text(digest, path)
+                yield path.removeprefix(root).encode()
+                yield from _text(path)
 
 
-def _add_text(digest: "hashlib._Hash", path: str) -> None:
+def _text(path: str) -> Generator[bytes, None, None]:
     # of hundreds of small files, a file object takes as long as the rest, and so does asking for the size
     handle = os.open(path, os.O_RDONLY)
     try:
         while part := os.read(handle, _PART):
-            digest.update(part)
+            yield part
             if len(part) < _PART:
                 break
     finally:
