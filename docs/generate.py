@@ -347,7 +347,8 @@ def builder_text() -> str:
     for base in MirBuilder.__mro__:
         if base in (object, MirBuilder) or not (methods := _methods(base, inherited=False)):
             continue
-        lines += [f"## {base.__module__.removeprefix('xdsl_rlx.dialects.')}", "\n".join(methods)]
+        module = base.__module__.removeprefix("xdsl_rlx.").removeprefix("dialects.")
+        lines += [f"## {module}", "\n".join(methods)]
     lines += ["## mir.builder", "\n".join(_methods(MirBuilder, inherited=False))]
     about = "An argument of an enumeration type accepts the string or the member."
     lines += ["## Enumerations", about, "\n".join(_choices())]

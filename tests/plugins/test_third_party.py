@@ -1,5 +1,5 @@
-"""A package of a user that registers by an entry point, as those in `plugins/` do: each test installs one and starts a
-process, since plugins are looked for once."""
+"""A package of a user that registers by an entry point, as those in `plugins/` do: that of docs/plugins.md. Each test
+installs it and starts a process, since plugins are looked for once."""
 
 import os
 import subprocess
@@ -8,127 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pages import fenced
 
 Run = Callable[[str], str]
 
-PACKAGE = {
-    "acme/__init__.py": """
-from xdsl_rlx.plugins import Plugin
-
-PLUGIN = Plugin(
-    ops=("acme.ops",),
-    rules=("acme.rules",),
-    kernels=("acme.kernels",),
-    passes=("acme.mir_merge_shifts",),
-    before_ad=("acme.mir_merge_shifts",),
-    schemes={"acme_q8": (2, 3)},
-    custom=("acme.square",),
-)
-""",
-    "acme/ops.py": '''
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute
-from xdsl.irdl import result_def, traits_def
-
-from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Integer, Tensor, integer, tensor
-from xdsl_rlx.dialects.mir.value import BuilderCore, method
-
-
-class AcmeShiftOp(MirOp, name="mir.acme_shift"):
-    """`result[.., j] = x[.., j - by]`, and 0 where there is no such element."""
-
-    x: Tensor = tensor()
-    by: Integer = integer(default=1)
-    result = result_def(AnyTensorConstr)
-
-    traits = traits_def(HasKernel())
-
-    def infer_types(self) -> Sequence[Attribute]:
-        return (self.x.type,)
-
-
-class AcmeBuilder(BuilderCore):
-    """Builder methods."""
-
-    acme_shift = method(AcmeShiftOp)
-''',
-    "acme/rules.py": """
-from acme.ops import AcmeShiftOp
-
-from xdsl_rlx.transforms.op_kinds import OpKind, set_kind
-from xdsl_rlx.transforms.rules.rows import leading, linear
-
-leading(AcmeShiftOp)
-linear(AcmeShiftOp, lambda op, b, g: [b.op(AcmeShiftOp, g.ssa, -op.by.value.data)])
-set_kind(OpKind.DATA_MOVEMENT, AcmeShiftOp)
-""",
-    "acme/kernels.py": """
-from math import prod
-
-from acme.ops import AcmeShiftOp
-
-from xdsl_rlx.dialects.shapes import shape_of
-from xdsl_rlx.lowering.kernel_dsl import cast
-from xdsl_rlx.lowering.kernels.quant_decode import BLOCKS
-from xdsl_rlx.lowering.kernels.work import NEST
-
-
-@NEST.rule(AcmeShiftOp)
-def acme_shift_nest(op, work):
-    *leads, columns = shape_of(op.x)
-    shape, by = (prod(leads), columns), op.by.value.data
-
-    @work.over(prod(leads), columns, [work.read(op.x, shape)], [work.write(op.result, shape)])
-    def shift(it, x, y):
-        for j in range(columns):
-            y[it.index, j] = FACTOR * x[it.index, j - by] if 0 <= j - by < columns else 0.0
-
-
-FACTOR = 1.0
-
-
-def _q8(block, out):
-    for j in range(2):
-        out[j] = cast(block[j + 1], "f32") * cast(block[0], "f32")
-
-
-BLOCKS["acme_q8"] = _q8
-""",
-    "acme/mir_merge_shifts.py": '''
-from acme.ops import AcmeShiftOp
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-
-from xdsl_rlx.transforms.driver import RewritingPass, rewrite
-
-
-class MergeShifts(RewritePattern):
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AcmeShiftOp, rewriter: PatternRewriter) -> None:
-        inner, by = op.x.owner, op.by.value.data
-        if isinstance(inner, AcmeShiftOp) and (inner.by.value.data < 0) == (by < 0):
-            rewriter.replace(op, AcmeShiftOp(inner.x, by + inner.by.value.data))
-
-
-class MirMergeShiftsPass(RewritingPass):
-    """Merge two shifts of one direction."""
-
-    name = "mir-merge-shifts"
-
-    def run(self, ctx, module):
-        return rewrite(module, MergeShifts())
-''',
-    "acme/square.py": """
-import xdsl_rlx as rlx
-
-
-@rlx.custom_op("acme.square", version="1")
-def square(b, x):
-    return x * x
-""",
-}
+PACKAGE = {block.partition("\n")[0].removeprefix("# "): block for block in fenced("docs/plugins.md", "python")}
+"""The modules of the page, each under the comment with its name."""
 
 TEXT = """
 func.func @f(%x: tensor<2x3xf32> {mir.name = "x", mir.kind = "input"}) -> tensor<2x3xf32> {
@@ -231,9 +116,9 @@ def test_the_cache_knows_the_sources_of_a_plugin(run: Run, tmp_path: Path) -> No
     assert (result, key) == tuple(run(PROGRAM).rsplit(" ", 1))
     assert set((tmp_path / "cache").iterdir()) == entries
     kernels = tmp_path / "acme" / "kernels.py"
-    kernels.write_text(kernels.read_text().replace("FACTOR = 1.0", "FACTOR = 3.0"))
+    kernels.write_text(kernels.read_text().replace("else 0.0", "else 3.0"))
     other, changed = run(PROGRAM).rsplit(" ", 1)
-    assert (result, other) == ("[[0.0, 1.0]]", "[[0.0, 3.0]]") and changed != key
+    assert (result, other) == ("[[0.0, 1.0]]", "[[3.0, 1.0]]") and changed != key
 
 
 @pytest.mark.parametrize(
