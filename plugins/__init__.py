@@ -1,9 +1,9 @@
 """
-The entry point by which packages of ops register, and what it finds. The folders here are packages that do.
+`Plugin`, and the search for packages of ops. The folders beside this file are such packages.
 
-An entry point of the group `xdsl_rlx.custom_ops` names a `Plugin`, as `acme:PLUGIN`, or a module whose import registers
-ops by `rlx.custom_op`, as `acme.ops`. Plugins of this package and of others take the same road: no other module names
-one. This module imports nothing of the compiler, since a plugin imports it for `Plugin`.
+An entry point of the group `xdsl_rlx.custom_ops` names a `Plugin` (`acme:PLUGIN`), or a module whose import registers
+ops by `rlx.custom_op` (`acme.ops`). Plugins of this package and of others register alike, and no other module names
+one. This module imports nothing of the compiler, since plugins import it for `Plugin`.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ class Plugin:
     """Have a pass each: `acme.mir_fuse_blur` has the class `MirFuseBlurPass` of the pass `mir-fuse-blur`."""
 
     before_ad: tuple[str, ...] = ()
-    """Those of `passes` that run before derivatives are taken, and before composite ops are decomposed for them."""
+    """Those of `passes` that `mir-prepare-for-ad` runs before it decomposes ops. Each has a `RewritingPass`."""
 
     schemes: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """
     Packings of weights in blocks that hold their own scales: elements and bytes of a block, by the name of the scheme.
 
-    A module of `kernels` adds what decodes a block to `BLOCKS` of `xdsl_rlx.lowering.kernels.quant_decode`.
+    A module of `kernels` adds the decoder of a block to `BLOCKS` of `xdsl_rlx.lowering.kernels.quant_decode`.
     """
 
     custom: tuple[str, ...] = ()
-    """Register ops by `rlx.custom_op`; imported when the name of an op is looked up that is not registered."""
+    """Register ops by `rlx.custom_op`; imported when a program uses a custom op that is not registered yet."""
 
 
 @dataclass(frozen=True)

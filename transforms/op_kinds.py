@@ -1,7 +1,7 @@
 """What kind of work an op does, which decides on the precision it is done in. The pass is `mir_mixed_precision.py`.
 
-A family has a kind, so an op of a family that is there needs no row. An op of a plugin does (`set_kind`), or is as a
-custom op.
+A family has a kind, so an op of a family that is there needs no row. Plugins add rows by `set_kind`; their ops without
+one count as custom ops.
 """
 
 from functools import cache

@@ -71,7 +71,7 @@ class _QuantisedOp(_Quantised, MirOp, abc.ABC):
 
     @property
     def stored(self) -> tuple[int, int]:
-        """The extents of the weights as they are stored: (N, K) for gguf, else (K, N)."""
+        """The extents of the weights as they are stored: (N, K) if blocks hold their scales, else (K, N)."""
         k, n = self.matrix
         return (n, k) if self.scheme.scheme.embeds_scales else (k, n)
 
@@ -88,10 +88,10 @@ class DequantizeWeightsOp(_QuantisedOp, name="mir.dequantize_weights"):
       (by default 8 for int4, 0 for int8_block).
     * fp8: `decode(byte) scale[j]`, with scale 1 by default.
     * nvfp4: `fp4[nibble] e4m3(scale[p div 16, j]) global_scale[0]`.
-    * gguf: the elements of consecutive blocks, in a shape with as many elements.
+    * gguf, and other schemes of plugins: the elements of consecutive blocks, in a shape with as many elements.
 
-    The shape of all but gguf is `[K, N]`. Nibbles are packed two to a byte, the even element in the low one. The result
-    has the element type of scale or global_scale, and f32 without one.
+    The shape of all but these is `[K, N]`. Nibbles are packed two to a byte, the even element in the low one. The
+    result has the element type of scale or global_scale, and f32 without one.
     """
 
     w: Tensor = tensor(alone=True)
@@ -111,7 +111,7 @@ class DequantizeWeightsOp(_QuantisedOp, name="mir.dequantize_weights"):
 
     @property
     def matrix(self) -> tuple[int, int]:
-        """(K, N); the blocks of gguf lie in (elements of a block, blocks)."""
+        """(K, N); blocks that hold their scales lie in (elements of a block, blocks)."""
         extents = self.extents
         if self.scheme.scheme.embeds_scales:
             block = self.scheme.scheme.block
@@ -171,8 +171,8 @@ class DequantMatmulOp(_DequantProductOp, name="mir.dequant_matmul"):
     """
     `result = x @ W` with `x` `[..., K]` and quantised weights `W` `[K, N]`, as `mir.dequantize_weights` defines them.
 
-    gguf weights are stored as `[N, K]`, row by row. Weights are dequantised a panel at a time, in the element type of
-    `x` (f32 for half floats).
+    gguf weights, and others whose blocks hold their scales, are stored as `[N, K]`, row by row. Weights are dequantised
+    a panel at a time, in the element type of `x` (f32 for half floats).
     """
 
     x: Tensor = tensor()

@@ -114,7 +114,7 @@ class PackedWeights:
 
 @NEST.rule(DequantizeWeightsOp)
 def dequantize_weights_nest(op: DequantizeWeightsOp, work: Work) -> None:
-    """An iteration decodes a row, or a block of gguf."""
+    """An iteration decodes a row, or a block that holds its scales."""
     rows, columns = op.stored
     weights = PackedWeights(op.scheme, rows, columns, element_of(op.result))
     reads, result = weights.reads(work, op.w, op.scales), work.write(op.result, (rows, columns))

@@ -198,7 +198,7 @@ def dequant_matmul_backward_input_decompose(op: DequantMatmulBackwardInputOp, b:
 def dequantize_weights_vmap(
     op: DequantizeWeightsOp, b: MirBuilder, batched: Sequence[bool], size: int, w: Value, *scales: Value
 ) -> Sequence[Value]:
-    """gguf blocks are more blocks. One list of codes has many scales; lists of codes are decoded one by one."""
+    """Blocks with scales become more blocks. One list of codes has many scales; lists are decoded one by one."""
     kind, element = op.scheme.scheme, element_of(op.result)
     if not size:
         return [b.full((0, *op.extents), 0, element)]
