@@ -14,7 +14,7 @@ from xdsl_rlx.transforms.signature import graph_of
 @dataclass(frozen=True)
 class MirSelectOutputsPass(ModulePass):
     """
-    Return only the selected results of the function, in the given order. What only the others need is erased.
+    Return only the selected results of the function, in the given order. Ops that only the others need are erased.
 
     ```
     func.func @f(%x) -> (y, z, w)

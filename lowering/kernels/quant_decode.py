@@ -45,5 +45,11 @@ scale_code = partial(small_float, exponent=4, mantissa=3, ones=0.0)
 fp4 = partial(small_float, exponent=2, mantissa=1)
 """An e2m1 weight: 0, 1/2, 1, 3/2, 2, 3, 4, 6 and their negatives."""
 
-BLOCKS: dict[str, Callable[[Array, Array], None]] = {}
+
+class _Decoders(dict[str, Callable[[Array, Array], None]]):
+    def __missing__(self, scheme: str) -> Callable[[Array, Array], None]:
+        raise LookupError(f"scheme {scheme}: expected a row of BLOCKS, which a module of `kernels` adds, got none")
+
+
+BLOCKS = _Decoders()
 """How a block of a scheme that embeds scales, bytes of it, is decoded into its elements: rows of plugins."""

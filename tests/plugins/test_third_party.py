@@ -109,6 +109,21 @@ print(rlx.compile(lambda x: rlx.acme_shift(x, 1))(np.ones((1, 2), np.float32)).t
 """
 
 
+def test_a_scheme_without_a_decoder_is_named(run: Run) -> None:
+    found = run("""
+import numpy as np
+import xdsl_rlx as rlx
+from xdsl_rlx.lowering.kernels.quant_decode import BLOCKS
+
+BLOCKS.clear()
+try:
+    rlx.compile(lambda w: rlx.dequantize_weights(w, scheme="acme_q8", shape=(2, 2)))(np.zeros(6, np.uint8))
+except rlx.RlxError as error:
+    print(error)
+""")
+    assert "scheme acme_q8: expected a row of BLOCKS" in found
+
+
 def test_the_cache_knows_the_sources_of_a_plugin(run: Run, tmp_path: Path) -> None:
     """A program is loaded again while the plugin is the same, and compiled again when any of its modules differs."""
     result, key = run(PROGRAM).rsplit(" ", 1)
