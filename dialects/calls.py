@@ -57,6 +57,12 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
+@cache
+def signature_of(function: Callable[..., Any]) -> CallSignature:
+    """Return the signature of a public function, which converts the arguments of a call as `checked` does."""
+    return CallSignature(cast(FunctionType, function))
+
+
 class CallSignature:
     """The parameters of a function, and how what is passed for each is converted."""
 

@@ -16,7 +16,7 @@ from typing import Any, get_overloads
 import numpy as np
 
 import xdsl_rlx as rlx
-from xdsl_rlx import tree_functions
+from xdsl_rlx.api import FORMS
 from xdsl_rlx.builder import Interface
 from xdsl_rlx.custom_derivatives import CustomJvp, CustomVjp
 from xdsl_rlx.dialects.constants import DTypeName
@@ -244,10 +244,6 @@ GROUPS = (
 )
 
 
-ON_BOTH = ("grad", "jvp", "hvp", "vmap", "jacfwd", "jacrev", "hessian")
-"""Functions that have one docstring for graphs, and one for Python functions in `tree_functions.py`."""
-
-
 class _Plain:
     """An annotation or a default that is shown as it was written."""
 
@@ -360,9 +356,11 @@ class Entry:
         short = self.entity.__name__
         forms = get_overloads(self.entity) or [self.entity]
         code = [_code("\n\n\n".join(_wrapped(f"def {signature(short, form)}: ...") for form in forms))]
-        if short in ON_BOTH:
-            of_functions = _doc(vars(tree_functions)[short])
-            return [*code, f"Of a graph: {_doc(inspect.unwrap(self.entity))}", f"Of a Python function: {of_functions}"]
+        if short in FORMS:
+            of_function, of_graph = _doc(FORMS[short].of_function), _doc(FORMS[short].of_graph)
+            if of_function.startswith("See "):
+                return [*code, of_graph]
+            return [*code, f"Of a graph: {of_graph}", f"Of a Python function: {of_function}"]
         return [*code, _doc(inspect.unwrap(self.entity) if len(forms) > 1 else self.entity)]
 
     def _alias(self) -> tuple[str, str]:

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx import nn
-from xdsl_rlx.derivatives import vjp
 from xdsl_rlx.frontends.aten.linear import convolution
 from xdsl_rlx.frontends.aten.neural import embedding
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
 from xdsl_rlx.frontends.aten.values import cast
 from xdsl_rlx.op_functions import function
+from xdsl_rlx.tree_functions import vjp
 
 
 def gradients(of: Callable[..., Any], primals: Sequence[Any], cotangent: Any) -> list[Any]:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx import nn
-from xdsl_rlx.derivatives import vjp
 from xdsl_rlx.frontends.aten.rows import ROWS, Call
 from xdsl_rlx.frontends.aten.values import numpy_dtype
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.tree_control import scan
+from xdsl_rlx.tree_functions import vjp
 
 Layer = Callable[[Any, Sequence[Any], Sequence[Any]], tuple[Any, Sequence[Any]]]
 """Of inputs `[B, T, F]`, states before the first time and weights: outputs `[B, T, H]` and the last states."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from xdsl_rlx.derivatives import vjp
 from xdsl_rlx.frontends.shared.values import traced
 from xdsl_rlx.frontends.stablehlo.rows import ROWS, Call
 from xdsl_rlx.frontends.stablehlo.types import like
+from xdsl_rlx.tree_functions import vjp
 
 
 def _along(c: Call, x: Any, rank: int) -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from xdsl_rlx.derivatives import vjp
 from xdsl_rlx.frontends.shared import numbers
 from xdsl_rlx.frontends.shared.errors import FrontendError
 from xdsl_rlx.frontends.shared.values import cast, dtype_of, full, is_constant, numpy_dtype, shape_of, traced
@@ -19,6 +18,7 @@ from xdsl_rlx.frontends.shared.windows import Windows, is_neutral, join, neutral
 from xdsl_rlx.frontends.stablehlo.bodies import argument_reduction, is_comparison, kind_of
 from xdsl_rlx.frontends.stablehlo.rows import ROWS, Call
 from xdsl_rlx.frontends.stablehlo.types import AS_SIGNED, least
+from xdsl_rlx.tree_functions import vjp
 
 Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Literal, overload
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.binding import parameters_of
-from xdsl_rlx.builder import AnyGraph, Graph, GraphModule, as_graph_module
+from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module, is_graph
 from xdsl_rlx.compiled_function import CompiledFunction
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
@@ -51,7 +50,7 @@ def to_stablehlo(
     Raises GraphError for an op that StableHLO has no operation for, with the reason, and FrontendError if JAX is not
     installed where it is needed.
     """
-    if isinstance(graph, Graph | GraphModule | ModuleOp):
+    if is_graph(graph):
         if example or kwargs:
             raise FrontendError(f"to_stablehlo: a graph takes no example, got {len(example) + len(kwargs)}; omit it")
         text = stablehlo_text(as_graph_module(graph), {})

@@ -38,20 +38,13 @@ _ELSEWHERE = {
 _LATE = (
     "xdsl_rlx.dialects.lir.schedule",
     "xdsl_rlx.frontends.numpy.functions",
-    "xdsl_rlx.distributed",
     "xdsl_rlx.frontends.shared.needed",
     "xdsl_rlx.gguf_file",
-    "xdsl_rlx.jacobian_columns",
-    "xdsl_rlx.lowering.reports.memory_report",
-    "xdsl_rlx.lowering.prepare.mir_fit_memory",
     "xdsl_rlx.lowering.prepare.mir_prepare_for_fusion",
     "xdsl_rlx.lowering.kernels.custom",
     "xdsl_rlx.lowering.backend.runtime.launch_times",
-    "xdsl_rlx.lowering.backend.runtime.rlx_to_lir",
     "xdsl_rlx.nan_search",
-    "xdsl_rlx.random",
     "xdsl_rlx.transforms.rules.custom",
-    "xdsl_rlx.tree_functions",
 )
 """
 What functions import when they are called, beside the homes, and beside the emitters. Those are left to who compiles,

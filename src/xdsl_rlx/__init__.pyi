@@ -13,6 +13,14 @@ from xdsl_rlx import random as random
 from xdsl_rlx import solvers as solvers
 from xdsl_rlx import special as special
 from xdsl_rlx import tree as tree
+from xdsl_rlx.api import compile as compile
+from xdsl_rlx.api import grad as grad
+from xdsl_rlx.api import hessian as hessian
+from xdsl_rlx.api import hvp as hvp
+from xdsl_rlx.api import jacfwd as jacfwd
+from xdsl_rlx.api import jacrev as jacrev
+from xdsl_rlx.api import jvp as jvp
+from xdsl_rlx.api import vmap as vmap
 from xdsl_rlx.builder import Graph as Graph
 from xdsl_rlx.builder import GraphModule as GraphModule
 from xdsl_rlx.builder import Value as Value
@@ -24,7 +32,6 @@ from xdsl_rlx.checkpoint_files import save as save
 from xdsl_rlx.compiled_function import CompiledFunction as CompiledFunction
 from xdsl_rlx.compiling import asm_source as asm_source
 from xdsl_rlx.compiling import assert_fusion_clean as assert_fusion_clean
-from xdsl_rlx.compiling import compile as compile
 from xdsl_rlx.compiling import fusion_report as fusion_report
 from xdsl_rlx.compiling import llvm_source as llvm_source
 from xdsl_rlx.compiling import lower as lower
@@ -36,20 +43,10 @@ from xdsl_rlx.custom_ops import CustomKernel as CustomKernel
 from xdsl_rlx.custom_ops import Shaped as Shaped
 from xdsl_rlx.custom_ops import custom_op as custom_op
 from xdsl_rlx.debug import eager as eager
-from xdsl_rlx.derivatives import Jacobians as Jacobians
-from xdsl_rlx.derivatives import grad as grad
 from xdsl_rlx.derivatives import grad_with_loss as grad_with_loss
-from xdsl_rlx.derivatives import hessian as hessian
-from xdsl_rlx.derivatives import hvp as hvp
-from xdsl_rlx.derivatives import jacfwd as jacfwd
-from xdsl_rlx.derivatives import jacrev as jacrev
-from xdsl_rlx.derivatives import jvp as jvp
 from xdsl_rlx.derivatives import nth_order_grad as nth_order_grad
 from xdsl_rlx.derivatives import prepare_for_ad as prepare_for_ad
 from xdsl_rlx.derivatives import select_outputs as select_outputs
-from xdsl_rlx.derivatives import value_and_grad as value_and_grad
-from xdsl_rlx.derivatives import vjp as vjp
-from xdsl_rlx.derivatives import vmap as vmap
 from xdsl_rlx.dialects.errors import GraphError as GraphError
 from xdsl_rlx.dialects.errors import NanError as NanError
 from xdsl_rlx.dialects.errors import RlxError as RlxError
@@ -72,9 +69,9 @@ from xdsl_rlx.indexing import dynamic_slice_in_dim as dynamic_slice_in_dim
 from xdsl_rlx.indexing import dynamic_update_index_in_dim as dynamic_update_index_in_dim
 from xdsl_rlx.indexing import dynamic_update_slice as dynamic_update_slice
 from xdsl_rlx.indexing import dynamic_update_slice_in_dim as dynamic_update_slice_in_dim
-from xdsl_rlx.init import key as key
 from xdsl_rlx.inspecting import inspect as inspect
 from xdsl_rlx.inspecting import report as report
+from xdsl_rlx.jacobians import Jacobians as Jacobians
 from xdsl_rlx.linearization import ShapeDtypeStruct as ShapeDtypeStruct
 from xdsl_rlx.linearization import eval_shape as eval_shape
 from xdsl_rlx.linearization import linear_transpose as linear_transpose
@@ -95,6 +92,7 @@ from xdsl_rlx.op_functions import softmax_cross_entropy as softmax_cross_entropy
 from xdsl_rlx.passes import lower_hir as lower_hir
 from xdsl_rlx.passes import parse as parse
 from xdsl_rlx.passes import run_passes as run_passes
+from xdsl_rlx.random.keys import key as key
 from xdsl_rlx.scipy_functions import ScipyFunction as ScipyFunction
 from xdsl_rlx.scipy_functions import scipy_fun as scipy_fun
 from xdsl_rlx.segments import segment_max as segment_max
@@ -124,6 +122,8 @@ from xdsl_rlx.tree_control import remat as remat
 from xdsl_rlx.tree_control import scan as scan
 from xdsl_rlx.tree_control import switch as switch
 from xdsl_rlx.tree_control import while_loop as while_loop
+from xdsl_rlx.tree_functions import value_and_grad as value_and_grad
+from xdsl_rlx.tree_functions import vjp as vjp
 
 __version__: str
 

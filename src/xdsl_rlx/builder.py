@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache, wraps
 from html import escape
 from inspect import isfunction
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import ParamSpec, TypeAlias, TypeGuard, TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
@@ -46,6 +46,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value
 from xdsl_rlx.dialects.names import fresh_name, hint_of
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
 from xdsl_rlx.inlined import InlinedOp, Unexpanded, copy_ops, expanded, placed
+from xdsl_rlx.lowering.fingerprint import fingerprint
 from xdsl_rlx.pass_cache import Derivation, Interface
 from xdsl_rlx.transforms.engines.reverse import has_derivative
 from xdsl_rlx.transforms.mir_pin_taps import pin
@@ -437,8 +438,6 @@ class GraphModule:
     @property
     def fingerprint(self) -> str:
         """A hash of the IR without locations and names of SSA values; computed without running passes."""
-        from xdsl_rlx.lowering.fingerprint import fingerprint
-
         content = self._content
         if isinstance(content, Derivation):
             return content.outcome.fingerprint
@@ -526,6 +525,11 @@ def tapped(graph: Graph, values: Sequence[Value]) -> tuple[GraphModule, list[str
             known[value] = name
             pin(value, name)
     return copy, [known[env[ssa]] for ssa in wanted]
+
+
+def is_graph(x: object) -> TypeGuard[AnyGraph]:
+    """Whether functions on graphs take it."""
+    return isinstance(x, Graph | GraphModule | ModuleOp)
 
 
 def as_graph_module(graph: AnyGraph) -> GraphModule:

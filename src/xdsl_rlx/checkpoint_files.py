@@ -14,7 +14,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,11 +23,9 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import CheckpointError, GraphTypeError
 from xdsl_rlx.distributed.first_process import of_first
 from xdsl_rlx.distributed.shards import parts_like, whole_on_first, whole_types
+from xdsl_rlx.gguf_file import GGUFTensor, read_header
 from xdsl_rlx.torch_files import ENDINGS, is_torch_file, read_torch
 from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
-
-if TYPE_CHECKING:
-    from xdsl_rlx.gguf_file import GGUFTensor
 
 __all__ = ["CheckpointError", "load", "load_gguf", "metadata", "save"]
 
@@ -83,6 +81,7 @@ def save(path: str | os.PathLike[str], tree: Tree, metadata: Mapping[str, str] |
 
 
 def _write(place: str, tree: Tree, texts: dict[str, str]) -> None:
+    # most programs read and write no files
     from safetensors import SafetensorError, TensorSpec, serialize
 
     leaves, spec = flatten(tree)
@@ -221,6 +220,7 @@ def read_on_all(place: str) -> tuple[dict[str, Array], dict[str, str]] | None:
 
 def _parsed(place: str, raw: bytes) -> tuple[dict[str, Array], dict[str, str]]:
     """The arrays and texts of a file with this content."""
+    # most programs read and write no files
     from safetensors import SafetensorError, deserialize
 
     try:
@@ -262,6 +262,7 @@ def is_plain_number(leaf: object) -> bool:
 
 def metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """Return the strings that were saved with a tree."""
+    # most programs read and write no files
     from safetensors import SafetensorError, safe_open
 
     place = checked_path("metadata", path)
@@ -281,9 +282,8 @@ def load_gguf(path: str | os.PathLike[str], dequantize: bool = True) -> dict[str
     Quantised tensors are converted to f32; with `dequantize=False` they are the bytes of their blocks. Raises
     CheckpointError for a file of another format, OSError if it cannot be opened.
     """
+    # not installed everywhere
     from gguf import GGML_QUANT_SIZES
-
-    from xdsl_rlx.gguf_file import read_header
 
     place = checked_path("load_gguf", path)
     with open(place, "rb") as file:
@@ -302,6 +302,7 @@ def load_gguf(path: str | os.PathLike[str], dequantize: bool = True) -> dict[str
 
 def _gguf_array(one: GGUFTensor, data: np.ndarray[Any, Any], swapped: bool, dequantize: bool) -> np.ndarray[Any, Any]:
     """A tensor in memory of its own."""
+    # not installed everywhere
     from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
     from gguf.quants import dequantize as as_floats
 
@@ -372,6 +373,7 @@ def _array(name: str, one: Mapping[str, Any], other: object) -> np.ndarray[Any, 
 
 
 def _dtype(name: str) -> np.dtype[Any]:
+    # most programs read and write no files
     import ml_dtypes
 
     try:

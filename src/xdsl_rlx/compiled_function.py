@@ -12,18 +12,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, update_wrapper
 from itertools import count
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
 
 import numpy as np
 
 from xdsl_rlx.binding import DEFAULT, Function, Parameters, Place, parameters_of
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.compile_log import CompileLog
-from xdsl_rlx.compiling import compile
+from xdsl_rlx.compiling import compile as compile_graph
 from xdsl_rlx.dialects.arrays import READERS
 from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.donation import Donate, Donations, asked, check_overlaps
+from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
 from xdsl_rlx.lowering.backend.runtime.observer import OBSERVER
 from xdsl_rlx.lowering.run_errors import ArgumentError
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
@@ -298,7 +299,7 @@ class CompiledFunction:
         donate = donations.of(self._donate) if self._donate else {}
         scratch = donations.scratch(self._scratch) if self._scratch else ()
         inputs = [name for one in made.arguments for name in one.inputs if name is not None]
-        compiled = compile(made.graph, donate=donate, scratch=scratch, **self._options)
+        compiled = compile_graph(made.graph, donate=donate, scratch=scratch, **self._options)
         for name, array in made.held.items():
             compiled.set_param(name, array)
         entry = _Entry(
@@ -312,6 +313,22 @@ class CompiledFunction:
         )
         self._entries[(structure, _signatures(leaves))] = entry
         return entry
+
+
+def compile(
+    function: Function,
+    static: str | int | Sequence[str | int] = (),
+    donate: Donate = None,
+    *,
+    threads: SupportsIndex | None = None,
+    backend: Literal["llvm", "numba"] = "llvm",
+    memory_budget: SupportsIndex | None = None,
+    strict_donation: bool = False,
+    scratch: str | int | Sequence[str | int] = (),
+) -> CompiledFunction:
+    """See `rlx.compile`."""
+    options: dict[str, Any] = {"threads": threads, "backend": backend, "memory_budget": memory_budget}
+    return CompiledFunction(function, static, donate, scratch, **options, strict_donation=strict_donation)
 
 
 def only_graph(function: CompiledFunction) -> CompiledGraph:
@@ -395,15 +412,13 @@ class _ByFingerprint:
 @lru_cache(maxsize=32)
 def _program(graph: _ByFingerprint) -> CompiledGraph:
     """The program of a graph; 32 are kept, for each holds the memory that it computes in."""
-    return compile(graph.graph)
+    return compile_graph(graph.graph)
 
 
 def _scalars(
     compiled: CompiledGraph, inputs: Sequence[str], donate: Container[str]
 ) -> Iterator[tuple[int, np.dtype[Any]]]:
     """The numbers and dtypes of the operands that may be given as numbers: a donated one is written to."""
-    from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
-
     specs = {spec.name: spec for spec in compiled.program.arguments}
     for number, name in enumerate(inputs):
         if not specs[name].shape and name not in donate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException, VerifyException
@@ -13,17 +13,22 @@ from xdsl_rlx.builder import AnyGraph, GraphModule, as_graph_module
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.shapes import integers
-from xdsl_rlx.dispatch import as_decorator, of_functions
+from xdsl_rlx.lowering.backend.driver.process import thread_count
+from xdsl_rlx.lowering.backend.machine.model import cost_model
+from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_source
+from xdsl_rlx.lowering.backend.runtime.rlx_to_lir import RlxToLirPass
+from xdsl_rlx.lowering.backend.runtime.weights import Weights
+from xdsl_rlx.lowering.pass_costs import with_costs
+from xdsl_rlx.lowering.prepare.mir_fit_memory import MirFitMemoryPass
 from xdsl_rlx.lowering.reports.fusion_report import FusionReport, report_of
-from xdsl_rlx.passes import above_lir, hir_lowering, run_passes, with_signature
+from xdsl_rlx.lowering.reports.memory_report import MemoryReport
+from xdsl_rlx.lowering.reports.memory_report import memory_report as report_of_memory
+from xdsl_rlx.passes import above_lir, check_stage, derived, hir_lowering, with_signature
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.mir_donate import MirDonatePass
 
 if TYPE_CHECKING:
-    from xdsl_rlx.compiled_function import CompiledFunction
     from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
-    from xdsl_rlx.lowering.backend.runtime.weights import Weights
-    from xdsl_rlx.lowering.reports.memory_report import MemoryReport
 
 
 @checked
@@ -35,9 +40,10 @@ def fusion_report(graph: AnyGraph) -> FusionReport:
     intermediate value is also an output. `str` of the report is a table, and `summary` its first line. Raises
     GraphError for a graph that cannot be fused.
     """
-    from xdsl_rlx.lowering.backend.machine.model import cost_model
+    return _fusion_of(above_lir(graph, "fusion_report"))
 
-    source = above_lir(graph, "fusion_report")
+
+def _fusion_of(source: GraphModule) -> FusionReport:
     try:
         return report_of(_verified(source.module), cost_model())
     except (PassFailedException, VerifyException) as error:
@@ -52,11 +58,12 @@ def assert_fusion_clean(graph: AnyGraph) -> None:
     Check the graph of the loss, not its gradient graph. A backward pass may read an intermediate value of a composite
     op, which prevents the fusion there.
     """
-    report = fusion_report(graph)
+    source = above_lir(graph, "fusion_report")
+    report = _fusion_of(source)
     if report.missed_fusions:
         lines = "".join(f"\n  {miss}" for miss in report.missed_fusions)
         found = "1 missed fusion" if len(report.missed_fusions) == 1 else f"{len(report.missed_fusions)} missed fusions"
-        raise GraphError(f"{found} in '{as_graph_module(graph).name}':{lines}")
+        raise GraphError(f"{found} in '{source.name}':{lines}")
 
 
 @checked
@@ -67,52 +74,16 @@ def lower(graph: AnyGraph, threads: int = 1) -> GraphModule:
     The pass is `rlx-to-lir`. `compile` runs it before LLVM, and for the same processor. Raises GraphError if `threads`
     is less than 1.
     """
-    from xdsl_rlx.lowering.backend.runtime.rlx_to_lir import RlxToLirPass
-
-    return run_passes(graph, [RlxToLirPass(threads)])
+    return lowered(as_graph_module(graph), threads)
 
 
-@overload
+def lowered(source: GraphModule, threads: int) -> GraphModule:
+    """As `lower`, for a graph that is normalised."""
+    return derived(source, [RlxToLirPass(threads)])
+
+
 def compile(
-    graph: AnyGraph,
-    threads: SupportsIndex | None = None,
-    backend: Literal["llvm", "numba"] = "llvm",
-    donate: Mapping[str, SupportsIndex] | None = None,
-    weights: Weights | None = None,
-    memory_budget: SupportsIndex | None = None,
-    strict_donation: bool = False,
-    unchecked: bool = False,
-    scratch: Sequence[str] = (),
-) -> CompiledGraph: ...
-@overload
-def compile(
-    function: Callable[..., Any],
-    /,
-    static: str | int | Sequence[str | int] = (),
-    donate: Mapping[str | int, int] | str | int | Sequence[str | int] | None = None,
-    *,
-    threads: SupportsIndex | None = None,
-    backend: Literal["llvm", "numba"] = "llvm",
-    memory_budget: SupportsIndex | None = None,
-    strict_donation: bool = False,
-    scratch: str | int | Sequence[str | int] = (),
-) -> CompiledFunction: ...
-@overload
-def compile(
-    *,
-    static: str | int | Sequence[str | int] = (),
-    donate: Mapping[str | int, int] | str | int | Sequence[str | int] | None = None,
-    threads: SupportsIndex | None = None,
-    backend: Literal["llvm", "numba"] = "llvm",
-    memory_budget: SupportsIndex | None = None,
-    strict_donation: bool = False,
-    scratch: str | int | Sequence[str | int] = (),
-) -> Callable[[Callable[..., Any]], CompiledFunction]: ...
-@as_decorator
-@of_functions
-@checked
-def compile(
-    graph: AnyGraph,
+    graph: GraphModule,
     threads: SupportsIndex | None = None,
     backend: Literal["llvm", "numba"] = "llvm",
     donate: Mapping[str, SupportsIndex] | None = None,
@@ -156,15 +127,12 @@ def compile(
     Raises GraphError for an unknown backend, a graph that cannot be lowered, a donated output whose type differs from
     that of its argument, and a budget that cannot be met. The message about a budget states the minimum.
     """
-    from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_source
-
     _check_options(backend, weights)
-    source = as_graph_module(graph)
-    if unchecked and source.stage != "lir":
-        raise GraphError(f"unchecked=: expected a graph at stage lir, got '{source.name}' at {source.stage}; omit it")
-    source = _donated(source, donate, strict_donation, scratch)
+    if unchecked and graph.stage != "lir":
+        raise GraphError(f"unchecked=: expected a graph at stage lir, got '{graph.name}' at {graph.stage}; omit it")
+    source = _donated(graph, donate, strict_donation, scratch)
     if memory_budget is not None:
-        source = fitted(above_lir(source, "memory_budget"), memory_budget, threads)
+        source = fitted(check_stage(source, "memory_budget"), memory_budget, threads)
     try:
         module, checked = lambda: _verified(source.copy()), source.stage == "lir" and not unchecked
         made_by = Backend(backend)
@@ -174,9 +142,6 @@ def compile(
 
 
 def _check_options(backend: str, weights: Weights | None) -> None:
-    from xdsl_rlx.lowering.backend.runtime.compile_module import Backend
-    from xdsl_rlx.lowering.backend.runtime.weights import Weights
-
     if backend not in list(Backend):
         raise GraphError(f"backend: expected one of {', '.join(map(repr, map(str, Backend)))}, got {backend!r}")
     if not isinstance(weights, Weights | None):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -191,7 +156,7 @@ def _donated(
     if not (found := donations(donate)) and not strict and not names:
         return source
     change = MirDonatePass(tuple(found), tuple(found.values()), bool(strict), names)
-    return with_signature(above_lir(source, "donate"), change)
+    return with_signature(check_stage(source, "donate"), change)
 
 
 def donations(donate: Mapping[Any, SupportsIndex] | None, keys: Any = str) -> dict[Any, int]:
@@ -209,15 +174,10 @@ def donations(donate: Mapping[Any, SupportsIndex] | None, keys: Any = str) -> di
 
 
 def fitted(source: GraphModule, memory_budget: SupportsIndex, threads: SupportsIndex | None) -> GraphModule:
-    from xdsl_rlx.lowering.backend.driver.process import thread_count
-    from xdsl_rlx.lowering.backend.machine.model import cost_model
-    from xdsl_rlx.lowering.pass_costs import with_costs
-    from xdsl_rlx.lowering.prepare.mir_fit_memory import MirFitMemoryPass
-
     if isinstance(memory_budget, bool) or not hasattr(memory_budget, "__index__"):
         raise GraphTypeError(f"memory_budget: expected a whole number of bytes, got {shown(memory_budget)}")
     fit = with_costs(MirFitMemoryPass, cost_model(), budget=index(memory_budget), threads=thread_count(threads))
-    return run_passes(source, [hir_lowering("direct"), fit])
+    return derived(source, [hir_lowering("direct"), fit])
 
 
 @checked
@@ -225,10 +185,7 @@ def memory_report(graph: AnyGraph, threads: SupportsIndex | None = None) -> Memo
     """
     Return the memory use of the program that `compile` makes of a graph, buffer by buffer; `str` of it is a table.
     """
-    from xdsl_rlx.lowering.backend.driver.process import thread_count
-    from xdsl_rlx.lowering.reports.memory_report import memory_report as report
-
-    return report(lower(graph, thread_count(threads)).module)
+    return report_of_memory(lowered(as_graph_module(graph), thread_count(threads)).module)
 
 
 def _verified(module: ModuleOp) -> ModuleOp:
@@ -243,6 +200,7 @@ def numba_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
 
     It runs on at most `threads` threads. Raises GraphError for a graph that cannot be lowered.
     """
+    # programs of the cache need no emitter
     from xdsl_rlx.lowering.backend.numba.python_module import emit_python
 
     return _printed(lambda module: emit_python(module, index(threads)), graph, threads)
@@ -253,6 +211,7 @@ def llvm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
     """
     Return the LLVM IR, before optimisation, of the kernels that `compile` makes of the graph for `threads` threads.
     """
+    # programs of the cache need no emitter
     from xdsl_rlx.lowering.backend.llvm.listing import llvm_listing
 
     return _printed(llvm_listing, graph, threads)
@@ -261,15 +220,14 @@ def llvm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
 @checked
 def asm_source(graph: AnyGraph, threads: SupportsIndex = 1) -> str:
     """Return the assembly of the kernels of `llvm_source` for the processor that `compile` compiles for."""
+    # programs of the cache need no emitter
     from xdsl_rlx.lowering.backend.llvm.listing import asm_listing
 
     return _printed(asm_listing, graph, threads)
 
 
 def _printed(emit: Callable[[ModuleOp], str], graph: AnyGraph, threads: SupportsIndex) -> str:
-    from xdsl_rlx.lowering.backend.driver.process import thread_count
-
     try:
-        return emit(lower(graph, thread_count(threads)).module)
+        return emit(lowered(as_graph_module(graph), thread_count(threads)).module)
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error

@@ -16,6 +16,9 @@ from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.custom import Option, Registration, Shaped, ShapeRule, find, register
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.lowering.kernels import NEST
+from xdsl_rlx.lowering.kernels.custom import custom_nest
+from xdsl_rlx.transforms.rules.custom import Functions, add_rows
 
 __all__ = ["CustomKernel", "Shaped", "custom_op"]
 
@@ -90,13 +93,8 @@ def custom_op(
         # not a number: children of a process would count from the same one
         key = f"version {version}" if lasts else f"registered {urandom(16).hex()}"
         kind = register(Registration(name, shape or _shape_of_graph(function), key, lasts), own_nest)
-        from xdsl_rlx.transforms.rules.custom import Functions, add_rows
-
         add_rows(kind, Functions(None if own_nest else function, vjp, jvp, vmap, dict(inert or {})))
         if own_nest:
-            from xdsl_rlx.lowering.kernels import NEST
-            from xdsl_rlx.lowering.kernels.custom import custom_nest
-
             NEST.add(kind, custom_nest(function, iterations))
         return CustomKernel(name, function)
 

@@ -18,6 +18,7 @@ import numpy as np
 from xdsl_rlx.dialects.errors import GraphError, NanError
 from xdsl_rlx.lowering.backend.driver.debug_prints import formatted
 from xdsl_rlx.lowering.backend.runtime.observer import OBSERVER
+from xdsl_rlx.nan_search import check, has_nan
 from xdsl_rlx.print_templates import template
 from xdsl_rlx.tracing import EAGER, builder_of, is_tracing
 
@@ -46,8 +47,6 @@ def check_nans(enabled: bool = True) -> Generator[None]:
 
 
 def _checked(graph: CompiledGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[np.ndarray[Any, Any], ...]:
-    from xdsl_rlx.nan_search import check, has_nan
-
     before = graph.copies(args, kwargs)
     token = OBSERVER.set(None)
     try:

@@ -17,6 +17,7 @@ from xdsl_rlx.binding import Parameters
 from xdsl_rlx.compiling import donations
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.lowering.backend.runtime.overlaps import CallBuffer, Use, overlapping
 from xdsl_rlx.lowering.run_errors import ArgumentError
 from xdsl_rlx.tracing import Traced, TracedArgument
 from xdsl_rlx.tree import Spec, flatten, paths
@@ -47,8 +48,6 @@ def check_overlaps(parameters: Parameters, values: Sequence[Any], donate: Iterab
 
     The message names both as the caller does: `state['ema']['w']`.
     """
-    from xdsl_rlx.lowering.backend.runtime.overlaps import CallBuffer, Use, overlapping
-
     donated = {place for one in donate for place in parameters.places(values, one)}
     buffers: list[CallBuffer] = []
     for argument in parameters.arguments(values):

@@ -18,9 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from xdsl_rlx.dialects.calls import checked, shown
+from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.op_functions import function
+from xdsl_rlx.random.arrays import orthogonal as orthogonal_matrices
+from xdsl_rlx.random.continuous import truncated_normal as truncated_normal_numbers
+from xdsl_rlx.random.keys import key
 from xdsl_rlx.tree import Tree, flatten, paths, unflatten
 
 __all__ = [
@@ -40,12 +43,6 @@ __all__ = [
 ]
 
 
-@checked
-def key(seed: int, stream: int = 0) -> np.ndarray[Any, Any]:
-    """Return the random key of a seed: an i64 array `[2]`."""
-    return np.array([seed, stream], np.int64)
-
-
 def normal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object = "f32") -> Any:
     """Return normally distributed numbers with mean 0 and standard deviation `scale`."""
     return function("rng_normal")(key, tuple(shape), 0.0, scale, dtype)
@@ -62,9 +59,7 @@ def truncated_normal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: 
 
     `scale` is the standard deviation before the truncation. See `rlx.random.truncated_normal`.
     """
-    from xdsl_rlx import random
-
-    return random.truncated_normal(key, -2.0, 2.0, tuple(shape), dtype) * float(scale)
+    return truncated_normal_numbers(key, -2.0, 2.0, tuple(shape), dtype) * float(scale)
 
 
 def glorot_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
@@ -127,9 +122,7 @@ def orthogonal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object
 
     See `rlx.random.orthogonal` (Saxe et al., 2014).
     """
-    from xdsl_rlx import random
-
-    matrix = random.orthogonal(key, shape[0], (), "f64", prod(shape[1:]))
+    matrix = orthogonal_matrices(key, shape[0], (), "f64", prod(shape[1:]))
     return function("cast")((float(scale) * matrix).reshape(shape), dtype)
 
 

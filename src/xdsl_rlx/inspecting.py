@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.builder import AnyGraph, as_graph_module
-from xdsl_rlx.compiling import lower
+from xdsl_rlx.compiling import lowered
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.lowering.backend.driver.process import thread_count
@@ -30,9 +30,9 @@ def inspect(graph: AnyGraph | CompiledGraph, threads: SupportsIndex | None = Non
     graph, they are those of its origin. Raises GraphError for a graph that cannot be lowered, and `RlxError` for a
     compiled graph whose source has changed since.
     """
-    source, lowered = _source_and_program(graph, threads)
+    source, program = _source_and_program(graph, threads)
     try:
-        return inspection_of(source, lowered)
+        return inspection_of(source, program)
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
 
@@ -41,7 +41,7 @@ def _source_and_program(graph: AnyGraph | CompiledGraph, threads: SupportsIndex 
     if isinstance(graph, CompiledGraph):
         return graph.origin.module(), graph.origin.lowered()
     source = as_graph_module(graph)
-    return source.module, lower(source, thread_count(threads)).module
+    return source.module, lowered(source, thread_count(threads)).module
 
 
 @checked

@@ -22,7 +22,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of, integers
 from xdsl_rlx.lowering.pipelines import SIMPLIFY
-from xdsl_rlx.passes import run_passes
+from xdsl_rlx.passes import derived
 from xdsl_rlx.static_keys import is_static_leaf
 from xdsl_rlx.tracing import TracedArgument, builder_of, name_of, traced, type_of
 from xdsl_rlx.transforms.dead_ops import remove_dead
@@ -171,7 +171,7 @@ def _split(graph: GraphModule, tangents: Sequence[str], count: int) -> tuple[Gra
 
 
 def _shared(graph: GraphModule) -> GraphModule:
-    return run_passes(graph, SIMPLIFY)
+    return derived(graph, SIMPLIFY)
 
 
 def _run(graph: GraphModule, operands: Mapping[str, Any], builder: MirBuilder | None) -> Sequence[Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
+import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -21,7 +22,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.quantize import CALIBRATION, CalibrationAttr
 from xdsl_rlx.dialects.shapes import FLOATS, element_of, integers, normalize_axis, shape_of
 from xdsl_rlx.inlined import InlinedOp
-from xdsl_rlx.passes import above_lir, run_passes
+from xdsl_rlx.passes import above_lir, derived
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.dead_ops import remove_dead
 from xdsl_rlx.transforms.mir_grad import SEED
@@ -32,10 +33,7 @@ from xdsl_rlx.transforms.precision import CHOSEN_KINDS, PrecisionPolicy
 from xdsl_rlx.transforms.signature import Signature
 from xdsl_rlx.transforms.taps import taps_of
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, Any]
+Array: TypeAlias = np.ndarray[Any, Any]
 
 
 @checked
@@ -63,7 +61,7 @@ def mixed_precision(graph: AnyGraph, policy: str | Mapping[str, str] = Precision
         narrow = MirMixedPrecisionPass(policy) if isinstance(policy, str) else MirMixedPrecisionPass(**policy)
     except (ValueError, TypeError) as error:
         raise GraphError(f"mixed_precision: {error}") from None
-    return run_passes(source, [ConvertHirToMirPass("direct"), narrow])
+    return derived(source, [ConvertHirToMirPass("direct"), narrow])
 
 
 @checked
@@ -95,7 +93,7 @@ def scale_loss(
         scaling = MirScaleLossPass(scale, growth, backoff, growth_interval, seed)
     except ValueError as error:
         raise GraphError(f"scale_loss: {error}") from None
-    return run_passes(source, [scaling])
+    return derived(source, [scaling])
 
 
 @checked
@@ -155,8 +153,6 @@ class CalibrationEntry:
         Both are vectors of one element, or of one per channel. With `symmetric`, the largest magnitude maps to 127 and
         0 to 0. Otherwise the 256 levels cover the range.
         """
-        import numpy as np
-
         low, high = np.minimum(least, 0).astype(np.float64), np.maximum(most, 0).astype(np.float64)
         if symmetric:
             scales = np.maximum(-low, high) / 127
@@ -177,7 +173,8 @@ def insert_q_dq(graph: AnyGraph, record: Mapping[str, CalibrationEntry]) -> Grap
     Names are those of arguments, and those given by `tap`. Raises GraphError for an unknown name, a value that is not
     floating-point, and scales that do not fit its shape.
     """
-    module = above_lir(graph, "insert_q_dq").module.clone()
+    source = above_lir(graph, "insert_q_dq")
+    module = source.module.clone()
     values = _taps(module, list(record), "insert_q_dq")
     signature = GraphModule(module, "mir").signature
     attributes = [dict(given.data) for given in signature.func.arg_attrs or ()]
@@ -194,7 +191,7 @@ def insert_q_dq(graph: AnyGraph, record: Mapping[str, CalibrationEntry]) -> Grap
         else:
             attributes[signature.block.args.index(value)][CALIBRATION] = attribute
     signature.func.arg_attrs = ArrayAttr(map(DictionaryAttr, attributes))
-    return run_passes(module, [MirInsertQuantizeDequantizePass()])
+    return derived(GraphModule(module, source.stage), [MirInsertQuantizeDequantizePass()])
 
 
 @checked
@@ -211,8 +208,6 @@ def calibrate(
     A batch is a dict of arguments by name. `axes` maps a name to the axis that has one range per index. Raises
     GraphError for an unknown name, for zero batches, and for a range that is not finite.
     """
-    import numpy as np
-
     along = dict(axes or {})
     if unknown := [name for name in along if name not in taps]:
         raise GraphError(f"calibrate: axes names '{unknown[0]}', which is not among the taps")

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from xdsl_rlx.builder import as_graph_module
 from xdsl_rlx.compiling import compile
 from xdsl_rlx.dialects.errors import NanError
 from xdsl_rlx.dialects.locations import source_of
@@ -151,7 +152,7 @@ class _Run:
         source = _module_of(op)
         program = self._programs.get(text := str(source))
         if program is None:
-            program = self._programs[text] = compile(source)
+            program = self._programs[text] = compile(as_graph_module(source))
         cause = _first(x.cause for x in operands)
         found: list[_Value] = []
         for result, array in zip(op.results, program(*(x.array for x in operands)), strict=True):

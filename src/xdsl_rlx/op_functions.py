@@ -27,8 +27,8 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Value
-from xdsl_rlx.dispatch import bare_signature
 from xdsl_rlx.op_help import help_of
+from xdsl_rlx.signatures import bare_signature
 from xdsl_rlx.static_keys import Static, is_array_like
 from xdsl_rlx.tracing import EAGER, builder_of
 from xdsl_rlx.tree import Spec, Tree, flatten, unflatten

@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.lowering import cache as disk_cache
 from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.transforms.driver import run_in_order, verify_dominance
 from xdsl_rlx.transforms.signature import NamedArgument, Signature
@@ -115,18 +116,14 @@ def outcome_key(fingerprint: str, passes: Sequence[ModulePass]) -> str | None:
 
     None for passes from elsewhere: the key covers the text of this package and the version of xDSL, no other code.
     """
-    from xdsl_rlx.lowering.cache import package_key
-
     names = [f"{type(one).__module__}.{one!r}" for one in passes]
     if any(name.partition(".")[0] not in ("xdsl", "xdsl_rlx") for name in names):
         return None
-    return hashlib.sha256("\n".join(("passes", package_key(), fingerprint, *names)).encode()).hexdigest()
+    return hashlib.sha256("\n".join(("passes", disk_cache.package_key(), fingerprint, *names)).encode()).hexdigest()
 
 
 def known_outcome(key: str) -> Outcome | None:
     """What was noted under the key, by this or another process; None if nothing was, or nothing that can be read."""
-    from xdsl_rlx.lowering import cache as disk_cache
-
     return disk_cache.load_as(key, _outcome)
 
 
@@ -139,7 +136,5 @@ def _outcome(payload: bytes) -> Outcome:
 
 def note_outcome(key: str, outcome: Outcome) -> None:
     """Note under the key that the passes succeed, and what comes out."""
-    from xdsl_rlx.lowering import cache as disk_cache
-
     lines = [] if outcome.interface is None else outcome.interface.lines()
     disk_cache.store(key, "\n".join((f"{outcome.stage} {outcome.fingerprint}", *lines)).encode())

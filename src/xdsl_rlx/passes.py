@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from os import PathLike
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -27,10 +26,6 @@ from xdsl_rlx.transforms import UNIVERSE as TRANSFORMS
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import verify_dominance
 from xdsl_rlx.transforms.signature import argument_attributes
-
-if TYPE_CHECKING:
-    pass
-
 
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|("(?:[^"\\\n\v\f]|\\.)*+("?))')
 
@@ -144,6 +139,11 @@ def run_passes(graph: AnyGraph, passes: str | Sequence[ModulePass]) -> GraphModu
             raise GraphError(str(error)) from error
     if not_one := [one for one in passes if not isinstance(one, ModulePass)]:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError(f"expected passes, or the text of a pipeline, got {shown(not_one[0])}")
+    return derived(source, passes)
+
+
+def derived(source: GraphModule, passes: Sequence[ModulePass]) -> GraphModule:
+    """As `run_passes`, for a graph that `as_graph_module` has made and passes of this package."""
     key = outcome_key(source.fingerprint, passes)
     if key is not None and (outcome := known_outcome(key)) is not None:
         return GraphModule(_derivation(source, passes, outcome), outcome.stage)
@@ -183,7 +183,7 @@ def lower_hir(graph: AnyGraph, fusion_policy: str = "direct") -> GraphModule:
 
     `for_autodiff` is an alias of `fusable`. Raises GraphError for another policy.
     """
-    return run_passes(above_lir(graph, "lower_hir"), [hir_lowering(fusion_policy)])
+    return derived(above_lir(graph, "lower_hir"), [hir_lowering(fusion_policy)])
 
 
 def hir_lowering(fusion_policy: str) -> ModulePass:
@@ -195,7 +195,11 @@ def hir_lowering(fusion_policy: str) -> ModulePass:
 
 def above_lir(graph: AnyGraph, what: str) -> GraphModule:
     """A graph at stage hir or mir; GraphError, in the name of the function `what`, for one at lir."""
-    source = as_graph_module(graph)
+    return check_stage(as_graph_module(graph), what)
+
+
+def check_stage(source: GraphModule, what: str) -> GraphModule:
+    """The graph; GraphError, in the name of the function `what`, for one at lir."""
     if source.stage == "lir":
         raise GraphError(f"{what} takes a graph at stage hir or mir, '{source.name}' is at lir")
     return source

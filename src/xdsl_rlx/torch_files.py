@@ -38,6 +38,7 @@ def read_torch(place: str) -> Arrays:
     Only tensors, containers and numbers are unpickled, no code runs. Numbers are arrays without axes; what is neither
     is omitted. Raises FrontendError if PyTorch is not installed.
     """
+    # a front end is imported when it is used
     from xdsl_rlx.frontends.shared.needed import torch_module
 
     torch = torch_module(f"load: {place} was saved by torch.save, and reading it")
@@ -88,6 +89,7 @@ def _leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def _array(place: str, name: str, x: Any, memory: set[int]) -> np.ndarray[Any, Any]:
     """A tensor as an array of its own memory: tensors that share it, and parts of larger ones, are copied."""
+    # not installed everywhere
     import ml_dtypes
     import torch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 
@@ -14,16 +14,16 @@ from xdsl_rlx.compiling import compile, fitted, fusion_report, memory_report
 from xdsl_rlx.derivatives import grad_with_loss
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.mir.mir_builder import Value
+from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
+from xdsl_rlx.lowering.backend.runtime.build_program import spec_of
+from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph, named_results
+from xdsl_rlx.lowering.backend.runtime.weights import Weights
+from xdsl_rlx.lowering.reports.fusion_report import FusionReport
 from xdsl_rlx.lowering.reports.memory_report import MemoryReport
 from xdsl_rlx.lowering.run_errors import ArgumentTypeError
-from xdsl_rlx.passes import above_lir, run_passes
+from xdsl_rlx.passes import above_lir, derived
 from xdsl_rlx.transforms.mir_grad import SEED
 from xdsl_rlx.transforms.mir_partition import MirPartitionPass, Part
-
-if TYPE_CHECKING:
-    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
-    from xdsl_rlx.lowering.backend.runtime.weights import Weights
-    from xdsl_rlx.lowering.reports.fusion_report import FusionReport
 
 Arrays = tuple[np.ndarray[Any, Any], ...]
 
@@ -57,9 +57,6 @@ class Forward:
     """The forward pass; it saves the residuals for `backward`."""
 
     def __init__(self, compiled: CompiledGraph, residuals: int):
-        from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
-        from xdsl_rlx.lowering.backend.runtime.compiled_graph import named_results
-
         self.compiled = compiled
         self._count = len(compiled.outputs) - residuals
         self._named = named_results(compiled.name, compiled.outputs[: self._count])
@@ -184,12 +181,9 @@ def compile_training(
     than to recompute. `memory_budget` limits the arena of `step`, in bytes. Raises the GraphErrors of `grad_with_loss`
     and `compile`.
     """
-    from xdsl_rlx.lowering.backend.runtime.build_program import spec_of
-    from xdsl_rlx.lowering.backend.runtime.weights import Weights
-
     above_lir(graph, "compile_training")
     joint = grad_with_loss(graph, wrt, zero_missing_wrt)
-    halves = [run_passes(joint, [MirPartitionPass(part)]) for part in Part]
+    halves = [derived(joint, [MirPartitionPass(part)]) for part in Part]
     step = joint if memory_budget is None else fitted(joint, memory_budget, threads)
     weights = Weights()
     params = [argument for argument in joint.signature.arguments if argument.kind == "param"]

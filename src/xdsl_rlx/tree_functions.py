@@ -13,22 +13,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from types import MethodType
-from typing import Any, Literal, SupportsIndex
+from typing import Any
 
 import numpy as np
 import optree
 
 import xdsl_rlx.derivatives as on_graphs
+import xdsl_rlx.jacobians as graph_jacobians
 from xdsl_rlx.binding import Argument, Function, Parameters, Place, Which, parameters_of
 from xdsl_rlx.builder import GraphModule
-from xdsl_rlx.compiled_function import CompiledFunction, run_traced
+from xdsl_rlx.compiled_function import run_traced
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, dims, element_of, shape_of
-from xdsl_rlx.dispatch import describe
-from xdsl_rlx.donation import Donate
+from xdsl_rlx.distributed import all_reduce
 from xdsl_rlx.static_keys import is_array_like, is_static_leaf
 from xdsl_rlx.tracing import Mode, Modes, builder_of, name_of, traced
 from xdsl_rlx.tree import NAMESPACE, Tree, flatten, leaves_like, paths, unflatten
@@ -73,17 +73,24 @@ class TreeFunction:
 
 
 def value_and_grad(
-    function: Function, argnums: Which = 0, has_aux: bool = False, reduce: str | None = None
-) -> TreeFunction:
+    function: Callable[..., Any], argnums: Which = 0, has_aux: bool = False, reduce: str | None = None
+) -> Callable[..., Any]:
     """
-    Return a function that computes the value of `function` and its gradients with respect to `argnums`.
+    Return a function that computes the value of a Python function and its gradients with respect to `argnums`.
 
-    `function` returns one real number, or a pair `(loss, aux)` with `has_aux`. A gradient has the tree of its argument,
-    with None in place of strings and functions. The gradients are a tuple if `argnums` is a sequence. Raises GraphError
-    for a result that is not a real number, and for a leaf of these arguments that is not floating-point.
+    `argnums` selects arguments by position or name. The function returns one real number, or a pair `(loss, aux)` with
+    `has_aux`. A gradient has the tree of its argument, with None in place of strings and functions. The gradients are a
+    tuple if `argnums` is a sequence. Use `grad_with_loss` for graphs.
 
-    `reduce`, "mean" or "sum", reduces the value and the gradients over all processes of `rlx.distributed`, not `aux`.
+    In a program of several processes, `reduce="mean"` or `"sum"` reduces the value and the gradients over all
+    processes, as `rlx.distributed.all_reduce` does; `aux` stays that of each process. With one process it changes
+    nothing.
+
+    Raises GraphError for a graph, for a result that is not a real number, and for a leaf of these arguments that is not
+    floating-point.
     """
+    if not callable(function) or isinstance(function, GraphModule):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise GraphError("value_and_grad: expected a Python function, got a graph; use grad_with_loss")
     _check_reduce("value_and_grad", reduce)
     return TreeFunction("value_and_grad", function, *_gradient(function, argnums, has_aux, reduce, with_value=True))
 
@@ -108,8 +115,6 @@ def _check_reduce(name: str, reduce: object) -> None:
 def _gradient(
     function: Function, argnums: Which, has_aux: bool, reduce: str | None, with_value: bool
 ) -> tuple[Build, Parameters]:
-    from xdsl_rlx.distributed import all_reduce
-
     parameters = parameters_of(function)
     chosen = _Chosen(parameters, argnums)
 
@@ -184,13 +189,13 @@ def jvp(function: Function) -> TreeFunction:
     return TreeFunction("jvp", function, build, parameters_of(_primals_and_tangents))
 
 
-def vjp(function: Function) -> TreeFunction:
+def vjp(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     Return the function `(primals, cotangents) -> (results, gradients)`, where gradients are weighted by `cotangents`.
 
-    Cotangents have the tree of the results and the shapes of their leaves. The gradient of a leaf that is neither
-    floating-point nor complex is None. Cotangents and gradients of complex leaves are `dL/dx + i dL/dy`, as in PyTorch;
-    JAX uses the conjugates.
+    `primals` is a tuple. Cotangents have the tree of the results and the shapes of their leaves. The gradient of a leaf
+    that is neither floating-point nor complex is None. Cotangents and gradients of complex leaves are `dL/dx + i
+    dL/dy`, as in PyTorch; JAX uses the conjugates.
     """
     parameters = parameters_of(function)
 
@@ -394,12 +399,12 @@ def jacfwd(function: Function, argnums: Which = 0) -> TreeFunction:
     Jacobians with the structure of the argument, or by a tuple of trees if `argnums` is a sequence. A Jacobian has the
     shape of the result's leaf followed by the shape of the argument's leaf.
     """
-    return _jacobian("jacfwd", function, argnums, on_graphs.jacfwd, (Mode.FORWARD,))
+    return _jacobian("jacfwd", function, argnums, graph_jacobians.jacfwd, (Mode.FORWARD,))
 
 
 def jacrev(function: Function, argnums: Which = 0) -> TreeFunction:
     """Return a function that computes the same Jacobians as `jacfwd` in reverse mode, all rows at once."""
-    return _jacobian("jacrev", function, argnums, on_graphs.jacrev, (Mode.REVERSE,))
+    return _jacobian("jacrev", function, argnums, graph_jacobians.jacrev, (Mode.REVERSE,))
 
 
 def hessian(function: Function, argnums: Which = 0) -> TreeFunction:
@@ -409,7 +414,7 @@ def hessian(function: Function, argnums: Which = 0) -> TreeFunction:
     Each leaf of the results is replaced by a tree with the structure of the argument, whose leaves are such trees
     again.
     """
-    return _jacobian("hessian", function, argnums, on_graphs.hessian, (Mode.REVERSE, Mode.FORWARD))
+    return _jacobian("hessian", function, argnums, graph_jacobians.hessian, (Mode.REVERSE, Mode.FORWARD))
 
 
 def _jacobian(
@@ -437,22 +442,6 @@ def _jacobian(
         )
 
     return TreeFunction(name, function, build, parameters)
-
-
-def compile(
-    function: Function,
-    static: str | int | Sequence[str | int] = (),
-    donate: Donate = None,
-    *,
-    threads: SupportsIndex | None = None,
-    backend: Literal["llvm", "numba"] = "llvm",
-    memory_budget: SupportsIndex | None = None,
-    strict_donation: bool = False,
-    scratch: str | int | Sequence[str | int] = (),
-) -> CompiledFunction:
-    """See `rlx.compile`."""
-    options: dict[str, Any] = {"threads": threads, "backend": backend, "memory_budget": memory_budget}
-    return CompiledFunction(function, static, donate, scratch, **options, strict_donation=strict_donation)
 
 
 class _Chosen:
@@ -634,8 +623,3 @@ def _weighted(leaf: Value, weight: Any) -> Value:
     if element_of(leaf.ssa) not in COMPLEXES:
         return (leaf * weight).sum()
     return leaf.b.real(np.conj(weight) * leaf).sum()
-
-
-for _of_trees in (grad, jvp, hvp, vmap, jacfwd, jacrev, hessian):
-    describe(getattr(on_graphs, _of_trees.__name__), _of_trees)
-describe(on_graphs.compile, compile)

@@ -64,6 +64,7 @@ class GlooEngine(Engine):
 
     def __init__(self, timeout: float) -> None:
         try:
+            # not installed everywhere
             import torch
             import torch.distributed as dist
         except ImportError as error:

@@ -27,6 +27,7 @@ class MpiEngine(Engine):
 
     def __init__(self, timeout: float) -> None:
         try:
+            # not installed everywhere
             from mpi4py import MPI
         except ImportError as error:
             raise DistributedError(

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.composite import composite
-from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.init import key
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.random.arguments import element_of, key_of, parameter, shape_of
 
@@ -25,6 +24,12 @@ __all__ = ["bits", "fold_in", "key", "split"]
 
 FOLD_OFFSET = 2**62
 """The block of a key that `fold_in` reads: no draw gets that far."""
+
+
+@checked
+def key(seed: int, stream: int = 0) -> np.ndarray[Any, Any]:
+    """Return the random key of a seed: an i64 array `[2]`."""
+    return np.array([seed, stream], np.int64)
 
 
 def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:

@@ -20,6 +20,7 @@ from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.nn.arguments import kind_of
+from xdsl_rlx.op_functions import function
 from xdsl_rlx.static_keys import is_array_like
 from xdsl_rlx.tracing import builder_of, name_of, traced
 from xdsl_rlx.tree import Spec, Tree, flatten, paths, ravel, unflatten
@@ -141,8 +142,6 @@ def arguments_of(args: Any) -> tuple[Any, ...]:
 
 def norm(x: Any) -> Any:
     """Return the Euclidean norm of a vector, whose derivative at 0 is 0."""
-    from xdsl_rlx.op_functions import function
-
     return function("safe_sqrt")(squared(x))
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from math import gamma as gamma_of_number
 from math import log, pi
 from typing import Any
 
@@ -79,9 +80,7 @@ def polygamma(n: Any, x: Any) -> Any:
 
 
 def _signed_factorial(n: float) -> float:
-    from math import gamma
-
-    return (1.0 if n % 2 else -1.0) * (gamma(n + 1.0) if n < 170 else np.inf)
+    return (1.0 if n % 2 else -1.0) * (gamma_of_number(n + 1.0) if n < 170 else np.inf)
 
 
 @composite
