@@ -39,12 +39,8 @@ _LATE = (
     "xdsl_rlx.dialects.lir.schedule",
     "xdsl_rlx.frontends.numpy.functions",
     "xdsl_rlx.frontends.shared.needed",
-    "xdsl_rlx.gguf_file",
     "xdsl_rlx.lowering.prepare.mir_prepare_for_fusion",
-    "xdsl_rlx.lowering.kernels.custom",
     "xdsl_rlx.lowering.backend.runtime.launch_times",
-    "xdsl_rlx.nan_search",
-    "xdsl_rlx.transforms.rules.custom",
 )
 """
 What functions import when they are called, beside the homes, and beside the emitters. Those are left to who compiles,

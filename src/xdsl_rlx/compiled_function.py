@@ -21,6 +21,7 @@ from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.compile_log import CompileLog
 from xdsl_rlx.compiling import compile as compile_graph
 from xdsl_rlx.dialects.arrays import READERS
+from xdsl_rlx.dialects.calls import signature_of
 from xdsl_rlx.dialects.errors import GraphError, RlxError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.donation import Donate, Donations, asked, check_overlaps
@@ -299,7 +300,9 @@ class CompiledFunction:
         donate = donations.of(self._donate) if self._donate else {}
         scratch = donations.scratch(self._scratch) if self._scratch else ()
         inputs = [name for one in made.arguments for name in one.inputs if name is not None]
-        compiled = compile_graph(made.graph, donate=donate, scratch=scratch, **self._options)
+        options = {"donate": donate, "scratch": scratch, **self._options}
+        graph, named = signature_of(compile_graph).bind((made.graph,), options)
+        compiled = compile_graph(*graph, **named)
         for name, array in made.held.items():
             compiled.set_param(name, array)
         entry = _Entry(

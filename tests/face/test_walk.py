@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import xdsl_rlx as rlx
-from xdsl_rlx.builder import Graph
+from xdsl_rlx.builder import Graph, as_graph_module
 from xdsl_rlx.compiled_function import CompiledFunction
 from xdsl_rlx.lowering.backend.runtime import compile_module
 from xdsl_rlx.lowering.backend.runtime.binding import Binding
@@ -81,3 +81,21 @@ def test_a_weight_passes_few_modules_from_compile_to_its_launch():
     assert len(found) - len(stations) <= MOST_RETURNS, found
     said = (ROOT / "docs" / "architecture.md").read_text().partition("### The walk of a weight")[2].split("\n## ")[0]
     assert [Path(module).name for module in stations] == re.findall(r"^\d+\. `(?:\w+/)*(\w+\.py)`", said, re.MULTILINE)
+
+
+def test_a_graph_is_normalised_once():
+    g = rlx.Graph("step")
+    x, w = g.input("x", (4, 3)), g.param("w", (3, 2))
+    g.set_outputs([(x @ w).sum(), w * 2.0])
+    calls = 0
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_code is as_graph_module.__code__
+
+    sys.setprofile(note)
+    try:
+        rlx.compile(g, donate={"w": 1}, memory_budget=1 << 20)
+    finally:
+        sys.setprofile(None)
+    assert calls == 1
