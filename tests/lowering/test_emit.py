@@ -1,7 +1,9 @@
 """The emitters: the LLVM text, the Numba text and the same text as plain Python give the same numbers, to the bit."""
 
+import inspect
 import re
 from collections.abc import Callable
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +18,7 @@ from xdsl.utils.exceptions import PassFailedException
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm
 from xdsl_rlx.lowering.backend.machine.llvm import ONLY_LOOPS
+from xdsl_rlx.lowering.backend.numba.helpers import helpers_of
 from xdsl_rlx.lowering.backend.numba.python_module import emit_python
 from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 
@@ -530,6 +533,18 @@ def test_printed_python_is_readable(run: Run):
     assert "m = v * scale" in text
     assert "row = stack('f32[9]')" in text
     assert emit_python(run.parse("builtin.module {" + KERNELS + "}")) == text
+
+
+@pytest.mark.parametrize("stem", ["machinery", "launching", "prelude"])
+def test_helpers_of_printed_modules_are_functions_of_modules(stem: str):
+    """A printed module has them as they stand there."""
+    module = import_module(f"xdsl_rlx.lowering.backend.numba.{stem}")
+    own = [name for name, f in vars(module).items() if inspect.isfunction(f) and f.__module__ == module.__name__]
+    sources = {name: inspect.getsource(getattr(module, name)) for name in own}
+    sources = {name: text for name, text in sources.items() if f"\ndef {name}(" in f"\n{text}"}
+    assert len(sources) > 6
+    for name, source in sources.items():
+        assert source.rstrip("\n").replace("TOO_LONG", "-2") in "\n".join(helpers_of(name))
 
 
 def test_threads_must_be_a_number_of_threads(run: Run):

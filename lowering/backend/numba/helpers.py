@@ -1,37 +1,18 @@
-"""Which helper texts and imports a printed module needs, in the order in which they are defined.
-The texts are in `machinery.py` and `launching.py` (Numba) and `prelude.py` (scalar ops)."""
+"""Which helpers and imports a printed module needs, in the order in which they are defined.
+
+Their text is read from the source of `machinery.py` and `launching.py` (Numba) and `prelude.py` (scalar ops)."""
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
 
 from xdsl_rlx.dialects.lir import LAPACK_OPS
+from xdsl_rlx.lowering.backend.driver.layout import TOO_LONG
 from xdsl_rlx.lowering.backend.llvm.loop_hints import HINTS
-from xdsl_rlx.lowering.backend.numba.launching import (
-    FORTRAN,
-    ONE_BLAS_THREAD,
-    PARALLEL,
-    RUN,
-    RUN_IN_TURN,
-    RUN_WITH_BLAS,
-    TURNS,
-)
-from xdsl_rlx.lowering.backend.numba.machinery import (
-    AT,
-    BUFFER,
-    CHECK,
-    COMPILED,
-    FUNCTION,
-    INTRINSIC,
-    IS_SET,
-    KERNEL,
-    LOOP_HINT,
-    LOWERED,
-    POLL,
-    STACK,
-    TYPED,
-)
-from xdsl_rlx.lowering.backend.numba.prelude import PRIMITIVES
 
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 _PROSE = re.compile(r'""".*?"""|#[^\n]*', re.DOTALL)
@@ -59,26 +40,36 @@ def _quoted(value: object) -> str:
 
 _HINT_CALLS = [f"\n{hint.name} = loop_hint({', '.join(map(_quoted, hint.properties))})\n" for hint in HINTS]
 
-_BLOCKS = (
-    *(
-        BUFFER,
-        TYPED,
-        LOWERED,
-        INTRINSIC,
-        COMPILED,
-        FUNCTION,
-        KERNEL,
-        STACK,
-        AT,
-        LOOP_HINT,
-        *_HINT_CALLS,
-        CHECK,
-        POLL,
-        IS_SET,
-    ),
-    *(FORTRAN, *_LIBRARY.values(), PARALLEL, ONE_BLAS_THREAD, RUN, TURNS, RUN_IN_TURN, RUN_WITH_BLAS),
-    *PRIMITIVES.values(),
+_FOLDER = files("xdsl_rlx.lowering.backend.numba")
+_MACHINERY, _LAUNCHING, _PRELUDE = (
+    _FOLDER.joinpath(f"{name}.py").read_text(encoding="utf-8") for name in ("machinery", "launching", "prelude")
 )
+_WIDTHS = {
+    "to_s64": (8, 32, 64),
+    "to_u64": (8, 32, 64),
+    "as_i64": (32, 64),
+    "as_f64": (32, 64),
+    **dict.fromkeys(("shift_right_i64", "population_count_i64", "leading_zeros_i64"), (8, 16, 32, 64)),
+}
+"""The widths in bits that a function of `prelude.py` is printed for; its text is that for 64."""
+
+
+def _cells(text: str) -> list[str]:
+    """The parts of a source file after each line `# %%`; our own numbers are printed as such."""
+    return [cell.replace("TOO_LONG", str(TOO_LONG)) for cell in text.split("# %%\n")[1:]]
+
+
+def _functions(text: str) -> Iterator[str]:
+    """The text of each function of a source file, for each of its widths."""
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef):
+            first = min(part.lineno for part in (node, *node.decorator_list))
+            found = "\n".join(lines[first - 1 : node.end_lineno])
+            yield from (found.replace("64", str(bits)) for bits in _WIDTHS.get(node.name, (64,)))
+
+
+_BLOCKS = (*_cells(_MACHINERY), *_HINT_CALLS, *_cells(_LAUNCHING), *_LIBRARY.values(), *_functions(_PRELUDE))
 
 
 def _definitions(text: str) -> list[str]:
@@ -92,38 +83,25 @@ def words_of(text: str) -> set[str]:
 
 _HOMES = {name: number for number, text in enumerate(_BLOCKS) for name in _definitions(text)}
 
-_IMPORTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    *((f"import {name}", (name,)) for name in ("ctypes", "inspect", "math", "operator", "os", "re")),
-    *((f"import {name}", (name,)) for name in ("sys", "threading", "weakref")),
-    ("from contextlib import", ("contextmanager", "suppress")),
-    ("from fractions import Fraction", ("Fraction",)),
-    ("from functools import cache", ("cache",)),
-    ("from pathlib import Path", ("Path",)),
-    ("", ()),
-    ("import llvmlite.binding as llvm", ("llvm",)),
-    ("import numpy as np", ("np",)),
-    ("import scipy", ("scipy",)),
-    ("from llvmlite import ir", ("ir",)),
-    ("from numba import", ("cfunc", "from_dtype", "get_num_threads", "njit", "prange", "types")),
-    ("from numba.core import", ("cgutils", "config")),
-    ("from numba.core.compiler import", ("CompilerBase", "Flags")),
-    ("from numba.core.compiler_machinery import", ("FunctionPass", "PassManager", "register_pass")),
-    ("from numba.core.ir import", ("Assign", "Const", "Expr", "FreeVar", "Global")),
-    (
-        "from numba.core.typed_passes import",
-        ("AnnotateTypes", "NativeLowering", "NopythonTypeInference", "NoPythonBackend"),
-    ),
-    ("from numba.core.typing import", ("signature",)),
-    ("from numba.core.typing.templates import", ("AbstractTemplate", "infer_global")),
-    ("from numba.core.untyped_passes import", ("FixupArgs", "IRProcessing", "TranslateByteCode")),
-    (
-        "from numba.extending import",
-        ("get_cython_function_address", "lower_builtin", "models", "register_model"),
-    ),
-)
-"""The imports in order, each with the names it brings; those that end in `import` name what is used of them."""
 
-HELPER_NAMES = frozenset({*_HOMES, *(name for _, names in _IMPORTS for name in names), "THREADS", "ELEMENTS"})
+def _all_imports() -> dict[str, list[str]]:
+    """The imports of the source files in isort's order, each with the names it brings; "" between the two sections."""
+    found: dict[tuple[bool, bool, str], set[str]] = {(True, False, ""): set()}
+    for text in (_MACHINERY, _LAUNCHING, _PRELUDE):
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                module = node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name
+                top = module.partition(".")[0]
+                line = f"from {module} import" if isinstance(node, ast.ImportFrom) else ast.unparse(node)
+                key = (top not in sys.stdlib_module_names, isinstance(node, ast.ImportFrom), line)
+                if top != "xdsl_rlx":
+                    found.setdefault(key, set()).update(alias.asname or alias.name for alias in node.names)
+    return {key[-1]: sorted(found[key]) for key in sorted(found)}
+
+
+_IMPORTS = _all_imports()
+
+HELPER_NAMES = frozenset({*_HOMES, *(name for names in _IMPORTS.values() for name in names), "THREADS", "ELEMENTS"})
 """Names that the printed text must not give to anything else."""
 
 
@@ -142,7 +120,7 @@ def imports_of(text: str) -> list[str]:
     """The import lines of `text`."""
     words = words_of(text)
     lines = list[str]()
-    for line, names in _IMPORTS:
+    for line, names in _IMPORTS.items():
         used = [name for name in names if name in words]
         if not names:
             lines.append("")

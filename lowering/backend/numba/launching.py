@@ -1,9 +1,35 @@
-"""Text of the part of a printed module that runs kernels, and calls libraries; only blocks it uses are put into it.
-How Numba compiles them is in `machinery.py`."""
+"""The part of a printed module that runs kernels, and calls libraries: a printed module has the cells that it uses.
 
-from __future__ import annotations
+`helpers.py` reads this text; only tests import it. How Numba compiles kernels is in `machinery.py`.
+"""
 
-FORTRAN = '''
+# numba has no type stubs
+# pyright: basic, reportAttributeAccessIssue=false, reportPrivateImportUsage=false
+
+import ctypes
+import os
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import numpy as np
+import scipy
+from llvmlite import ir
+from numba import cfunc, get_num_threads, njit, prange, types
+from numba.core import cgutils, config
+from numba.core.typing import signature
+from numba.extending import get_cython_function_address
+
+from xdsl_rlx.lowering.backend.numba.machinery import Lean, lowered, typed
+
+THREADS = 2
+"""The number of threads of launches of several chunks: a printed module has its own."""
+
+
+# %%
 def fortran(module, name, kinds):
     """
     A function of BLAS or LAPACK, all of whose arguments go by reference: t, u, v and s, this letter or else N; l, this
@@ -51,9 +77,9 @@ def fortran(module, name, kinds):
         return context.get_dummy_value()
 
     return typed(meaning, lambda *_: signature(types.none, *(ours[kind] for kind in kinds if kind.islower())), lower)
-'''
 
-PARALLEL = '''
+
+# %%
 def _invoke(code, addresses, low, high):
     raise RuntimeError("only compiled code calls machine code")
 
@@ -115,9 +141,9 @@ def _lower_parallel(context, builder, sig, args):
 
 
 typed(parallel, lambda *args: signature(types.none, *args), _lower_parallel)
-'''
 
-ONE_BLAS_THREAD = '''
+
+# %%
 def _blas_threads():
     """Functions that tell and set the number of threads of SciPy's OpenBLAS; None for a SciPy with another BLAS."""
     folder = Path(scipy.__file__).parent
@@ -143,9 +169,9 @@ def one_blas_thread():
         yield
     finally:
         set(before)
-'''
 
-RUN = '''
+
+# %%
 PLAIN = bool(config.DISABLE_JIT)
 
 
@@ -179,22 +205,21 @@ def run(launches, *arrays):
     machine_code(launches).ctypes(memory)
     if message := memory[len(addresses)]:
         raise IndexError(ctypes.string_at(message).decode(), memory[len(addresses) + 1])
-'''
 
-TURNS = """
+
+# %%
 _turns = threading.Lock()
-"""
 
-RUN_IN_TURN = '''
+
+# %%
 def run_in_turn(launches, *arrays):
     """As `run`, one call at a time: not every thread pool that Numba may have takes work from two threads."""
     with _turns:
         run(launches, *arrays)
-'''
 
-RUN_WITH_BLAS = '''
+
+# %%
 def run_with_blas(launches, *arrays):
     """As `run`, one call at a time, while BLAS has one thread."""
     with _turns, one_blas_thread():
         run(launches, *arrays)
-'''

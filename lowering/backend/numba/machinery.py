@@ -1,11 +1,38 @@
-"""Text of the part of a printed module that tells Numba how to compile kernels; only blocks it uses are put into it.
-How it runs them is in `launching.py`, what scalar helpers mean in `prelude.py`."""
+"""The part of a printed module that tells Numba how to compile kernels: a printed module has the cells that it uses.
 
-from __future__ import annotations
+`helpers.py` reads this text; only tests import it. Running kernels is in `launching.py`, scalar ops in `prelude.py`.
+"""
+
+# numba has no type stubs, and attributes that appear at run time
+# pyright: basic, reportAttributeAccessIssue=false, reportArgumentType=false, reportPrivateImportUsage=false
+# pyright: reportOptionalCall=false, reportOptionalMemberAccess=false
+
+import ctypes
+import math
+import operator
+import re
+import weakref
+
+import numpy as np
+from llvmlite import ir
+from numba import from_dtype, types
+from numba.core import cgutils
+from numba.core.compiler import CompilerBase, Flags
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.ir import Assign, Const, Expr, FreeVar, Global
+from numba.core.typed_passes import AnnotateTypes, NativeLowering, NoPythonBackend, NopythonTypeInference
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.core.untyped_passes import FixupArgs, IRProcessing, TranslateByteCode
+from numba.extending import lower_builtin, models, register_model
 
 from xdsl_rlx.lowering.backend.driver.layout import TOO_LONG
 
-BUFFER = '''
+ELEMENTS: dict[str, type] = {}
+"""NumPy's types of the element types of buffers: a printed module has its own."""
+
+
+# %%
 if not hasattr(types, "XdslRlxBuffer"):
     # once per process: Numba asks every template of an operator in turn, and a process may run many printed modules
     class XdslRlxBuffer(types.Type):
@@ -25,7 +52,7 @@ if not hasattr(types, "XdslRlxBuffer"):
         many = isinstance(kind, types.BaseTuple)
         kinds, indices = (list(kind), cgutils.unpack_tuple(builder, index)) if many else ([kind], [index])
         offset = ir.Constant(ir.IntType(64), 0)
-        for kind, index, stride in zip(kinds, indices, buffer.strides):
+        for kind, index, stride in zip(kinds, indices, buffer.strides, strict=True):
             index = context.cast(builder, index, kind, types.intp)
             step = builder.mul(index, ir.Constant(index.type, stride), flags=("nuw", "nsw"))
             offset = builder.add(offset, step, flags=("nuw", "nsw"))
@@ -60,7 +87,7 @@ if not hasattr(types, "XdslRlxBuffer"):
 
 def array_type(text, hi=0):
     """NumPy's dtype, shape and strides (in elements) of a text such as f32[4, 3] strides [1, 4], or f32[hi]."""
-    element, shape, strides = re.fullmatch(r"([\\w<>]+)\\[(.*?)\\](?: strides \\[(.*)\\])?", text).groups()
+    element, shape, strides = re.fullmatch(r"([\w<>]+)\[(.*?)\](?: strides \[(.*)\])?", text).groups()
     shape = shape.replace("hi", str(hi))
     shape, strides = (tuple(map(int, x.split(","))) if x else () for x in (shape, strides))
     if len(strides) != len(shape):
@@ -77,12 +104,12 @@ def buffer(text):
 def view(text, address, hi):
     """For plain Python: the array of such a text at an address."""
     element, shape, strides = array_type(text, hi)
-    size = 1 + sum((n - 1) * s for n, s in zip(shape, strides)) if 0 not in shape else 0
+    size = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
     memory = (ctypes.c_char * (size * element.itemsize)).from_address(address)
     return np.ndarray(shape, element, memory, 0, tuple(s * element.itemsize for s in strides))
-'''
 
-TYPED = '''
+
+# %%
 def typed(meaning, sign, build):
     """Let Numba compile calls of a function as `build(context, builder, sig, args)`; its body is what it means."""
 
@@ -95,9 +122,9 @@ def typed(meaning, sign, build):
     infer_global(meaning, types.Function(Call))
     lower_builtin(meaning, types.VarArg(types.Any))(build)
     return meaning
-'''
 
-LOWERED = '''
+
+# %%
 def lowered(build, result=None):
     """Let Numba compile calls of a function as `build(builder, type, *values)`; its body is what it means."""
 
@@ -105,9 +132,9 @@ def lowered(build, result=None):
         return build(builder, context.get_value_type(sig.return_type), *args)
 
     return lambda meaning: typed(meaning, lambda *args: signature(result or args[-1], *args), lower)
-'''
 
-INTRINSIC = '''
+
+# %%
 def intrinsic(name, result=None):
     """Let Numba compile calls of a function as an LLVM intrinsic, overloaded on its operands (and its result)."""
     suffix = {"float": "f32", "double": "f64"}
@@ -120,9 +147,9 @@ def intrinsic(name, result=None):
         return builder.call(callee, args)
 
     return lowered(build, result)
-'''
 
-COMPILED = '''
+
+# %%
 @register_pass(mutates_CFG=False, analysis_only=False)
 class FoldNumbers(FunctionPass):
     """Numbers such as np.float32(0.5) as constants, rather than as calls to be typed and lowered."""
@@ -210,15 +237,15 @@ def compiled(body, inline):
         return context.call_internal_no_propagate(builder, known[sig.args], sig, args)[1]
 
     return build
-'''
 
-FUNCTION = '''
+
+# %%
 def function(result=None):
     """A function of numbers, compiled into its callers; its result has the type of its last argument, or this one."""
     return lambda body: typed(body, lambda *args: signature(result or args[-1], *args), compiled(body, True))
-'''
 
-KERNEL = '''
+
+# %%
 def kernel(*arrays):
     """A function of addresses and a range [lo, hi), whose body sees arrays of these types, none of which overlap."""
 
@@ -228,12 +255,12 @@ def kernel(*arrays):
 
         def run(*arguments):
             *addresses, lo, hi = arguments
-            body(*(view(text, address, hi) for text, address in zip(arrays, addresses)), lo, hi)
+            body(*(view(text, address, hi) for text, address in zip(arrays, addresses, strict=True)), lo, hi)
 
         def lower(context, builder, sig, args):
             values = [
                 builder.inttoptr(x, context.get_value_type(t)) if isinstance(t, types.XdslRlxBuffer) else x
-                for x, t in zip(args, inner)
+                for x, t in zip(args, inner, strict=True)
             ]
             return build(context, builder, signature(types.none, *inner), values)
 
@@ -241,9 +268,9 @@ def kernel(*arrays):
         return typed(run, lambda *_: signature(types.none, *[types.int64] * len(inner)), lower)
 
     return decorate
-'''
 
-STACK = '''
+
+# %%
 def stack(text):
     """An array that lives as long as the function runs."""
     element, shape, _ = array_type(text)
@@ -267,12 +294,12 @@ def _lower_stack(context, builder, sig, args):
         memory = builder.alloca(context.get_data_type(sig.return_type.element), math.prod(sig.return_type.shape))
     memory.align = 64
     return memory
-'''
 
-AT = '''
+
+# %%
 def at(array, index):
     """The address of an element."""
-    return array.ctypes.data + sum(i * s for i, s in zip(index, array.strides))
+    return array.ctypes.data + sum(i * s for i, s in zip(index, array.strides, strict=True))
 
 
 def _lower_at(context, builder, sig, args):
@@ -281,25 +308,13 @@ def _lower_at(context, builder, sig, args):
 
 
 typed(at, lambda *args: signature(types.int64, *args), _lower_at)
-'''
-
-IS_SET = '''
-def _lower_is_set(builder, type, address):
-    byte = builder.load(builder.inttoptr(address, ir.IntType(8).as_pointer()))
-    return builder.icmp_unsigned("!=", byte, byte.type(0))
 
 
-@lowered(_lower_is_set, types.boolean)
-def is_set(address):
-    """Whether the byte at an address is not 0."""
-    return ctypes.c_uint8.from_address(address).value != 0
-'''
-
-LOOP_HINT = '''
+# %%
 class Hint(ir.MDValue):
     def descr(self, buf):
         references = [self.get_reference(), *(x.get_reference() for x in self.operands)]
-        buf.append(f"distinct !{{ {', '.join(references)} }}\\n")
+        buf.append(f"distinct !{{ {', '.join(references)} }}\n")
 
 
 def loop_hint(*properties):
@@ -323,9 +338,9 @@ def loop_hint(*properties):
         return context.get_dummy_value()
 
     return typed(lambda: None, lambda: signature(types.none), build)
-'''
 
-CHECK = '''
+
+# %%
 def refuse(message, value):
     """Say what is wrong, before the kernel is left; the first that says something is heard."""
     raise IndexError(message, value)
@@ -372,9 +387,9 @@ def _lower_report_to(context, builder, sig, args):
 
 
 typed(report_to, lambda *args: signature(types.none, *args), _lower_report_to)
-'''
 
-POLL = f'''
+
+# %%
 def goes_on(count, limit):
     """Whether a loop goes on that has been through so many iterations; from a limit on, it may be asked to end."""
     return True
@@ -383,13 +398,24 @@ def goes_on(count, limit):
 def _lower_goes_on(context, builder, sig, args):
     word = ir.IntType(64)
     place = builder.inttoptr(builder.load(status_address(builder.module)), word.as_pointer())
-    count, limit = (context.cast(builder, x, kind, types.int64) for x, kind in zip(args, sig.args))
+    count, limit = (context.cast(builder, x, kind, types.int64) for x, kind in zip(args, sig.args, strict=True))
     is_brief = builder.icmp_signed("!=", builder.load(builder.gep(place, [word(2)])), word(0))
     ends = builder.and_(builder.icmp_signed(">", count, limit), is_brief)
     with builder.if_then(ends, likely=False):
-        builder.cmpxchg(place, word(0), word({TOO_LONG}), "seq_cst")
+        builder.cmpxchg(place, word(0), word(TOO_LONG), "seq_cst")
     return builder.icmp_signed("==", builder.load_atomic(place, "monotonic", 8), word(0))
 
 
 typed(goes_on, lambda *args: signature(types.boolean, *args), _lower_goes_on)
-'''
+
+
+# %%
+def _lower_is_set(builder, type, address):
+    byte = builder.load(builder.inttoptr(address, ir.IntType(8).as_pointer()))
+    return builder.icmp_unsigned("!=", byte, byte.type(0))
+
+
+@lowered(_lower_is_set, types.boolean)
+def is_set(address):
+    """Whether the byte at an address is not 0."""
+    return ctypes.c_uint8.from_address(address).value != 0

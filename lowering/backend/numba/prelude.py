@@ -1,72 +1,22 @@
-"""Text of the helpers a printed Numba module may need; only those it uses are put into it.
+"""The helpers that a printed module may need: a printed module has the functions that it uses.
 
 Each primitive has two meanings that agree bit for bit: its body, in plain Python with NumPy scalars, and the LLVM
-operation that Numba compiles its calls to."""
-
-from __future__ import annotations
-
-_ROUND_TO_INT = '''
-@intrinsic("fpto{sign}i.sat", types.{type})
-def {name}(x):
-    """Towards zero, saturating; NaN becomes 0."""
-    bounds = np.iinfo(np.{limits})
-    value = bounds.max if x >= bounds.max else bounds.min if x <= bounds.min else int(x) if x == x else 0
-    return np.{limits}(value).view(np.{type})
-'''
-
-_BITCAST = '''
-@lowered(lambda b, type, x: b.bitcast(x, type), types.{type})
-def {name}(x):
-    """The same bits as {type}."""
-    return x.view(np.{type})
-'''
-
-_SHIFT = '''
-@lowered(lambda b, type, x, n: b.lshr(x, n))
-def {name}(x, n):
-    """Logical shift."""
-    return np.int{bits}(np.uint{bits}(x) >> np.uint{bits}(n))
-'''
-
-_COUNT_OF_ONES = '''
-@lowered(lambda b, type, x: b.ctpop(x))
-def {name}(x):
-    """The number of bits that are 1."""
-    return np.int{bits}((int(x) & {mask}).bit_count())
-'''
-
-_LEADING_ZEROS = '''
-@lowered(lambda b, type, x: b.ctlz(x, ir.IntType(1)(0)))
-def {name}(x):
-    """The number of bits above the highest 1."""
-    return np.int{bits}({bits} - (int(x) & {mask}).bit_length())
-'''
-
-_ROUNDING = """
-@intrinsic("{llvm}")
-def {name}(x):
-    return np.{numpy}(x)
+operation that Numba compiles its calls to. `helpers.py` reads this text; only tests import it.
 """
 
-_EXTREME = """
-@intrinsic("{llvm}")
-def {name}(x, y):
-    return x if x {sign} y else y
-"""
+# numba has no type stubs
+# pyright: basic
 
-_DIVISION = '''
-@function()
-def {name}(a, b):
-    """{doc}; 0 for a divisor of 0."""
-    if b == 0:
-        return a - a
-    if b == -1:
-        return {minus}
-    {body}
-'''
+import math
+from fractions import Fraction
 
-PRIMITIVES: dict[str, str] = {
-    "_argument": '''
+import numpy as np
+from llvmlite import ir
+from numba import types
+
+from xdsl_rlx.lowering.backend.numba.machinery import function, intrinsic, lowered
+
+
 def _argument(inputs, name, shape, dtype, default=None):
     """The contiguous array of an argument: of this shape, and of a type of which no value changes; bfloat16 as its
     bits."""
@@ -89,8 +39,8 @@ def _argument(inputs, name, shape, dtype, default=None):
     if array.dtype != dtype and array.dtype.kind == "f" and not np.array_equal(np.isinf(array), np.isinf(converted)):
         raise TypeError(f"argument {name!r}: a number is infinite as {dtype.__name__}")
     return converted
-''',
-    "_updated": '''
+
+
 def _updated(inputs, name, shape, dtype):
     """The array of an argument that a result is written over: of this shape and type, and no copy."""
     array = inputs.get(name)
@@ -100,20 +50,20 @@ def _updated(inputs, name, shape, dtype):
     if not (array.flags.c_contiguous and array.flags.writeable):
         raise ValueError(f"argument {name!r}, which is donated: expected a contiguous array that can be written to")
     return array.view(dtype)
-''',
-    "_known": '''
+
+
 def _known(inputs, *names):
     """Refuses arguments of other names."""
     for name in inputs:
         if name not in names:
             raise TypeError(f"unexpected argument {name!r}; expected {', '.join(names) or 'none'}")
-''',
-    "multiply_add": """
+
+
 @intrinsic("fmuladd")
 def multiply_add(a, b, c):
     return a * b + c
-""",
-    "fma": '''
+
+
 @intrinsic("fma")
 def fma(a, b, c):
     """a * b + c, rounded once: the exact sum, rounded to odd in f64 when the result is f32."""
@@ -132,103 +82,198 @@ def fma(a, b, c):
         below = near if abs(Fraction(near)) < abs(exact) else math.nextafter(near, 0.0)
         near = below if np.float64(below).view(np.int64) & 1 else math.nextafter(below, math.copysign(math.inf, near))
     return kind(near)
-''',
-    "select": """
+
+
 @lowered(lambda b, type, c, x, y: b.select(c, x, y))
 def select(c, x, y):
     return x if c else y
-""",
-    "maximum": '''
+
+
 @intrinsic("maximum")
 def maximum(x, y):
     """The larger one; NaN if one is NaN; +0 is larger than -0."""
     if x != x or y != y:
         return x + y
     return (y if np.signbit(x) else x) if x == y else x if x > y else y
-''',
-    "minimum": '''
+
+
 @intrinsic("minimum")
 def minimum(x, y):
     """The smaller one; NaN if one is NaN; -0 is smaller than +0."""
     if x != x or y != y:
         return x + y
     return (x if np.signbit(x) else y) if x == y else x if x < y else y
-''',
-    **{
-        f"{name}{suffix}": _EXTREME.format(name=f"{name}{suffix}", llvm=f"{sign}{llvm}", sign=comparison)
-        for name, llvm, comparison in (("lesser", "min", "<"), ("greater", "max", ">"))
-        for suffix, sign in (("", "s"), ("_unsigned", "u"))
-    },
-    "copysign": """
+
+
+@intrinsic("smin")
+def lesser(x, y):
+    return x if x < y else y
+
+
+@intrinsic("umin")
+def lesser_unsigned(x, y):
+    return x if x < y else y
+
+
+@intrinsic("smax")
+def greater(x, y):
+    return x if x > y else y
+
+
+@intrinsic("umax")
+def greater_unsigned(x, y):
+    return x if x > y else y
+
+
 @intrinsic("copysign")
 def copysign(x, y):
     return np.copysign(x, y)
-""",
-    "fmod": '''
+
+
 @lowered(lambda b, type, x, y: b.frem(x, y))
 def fmod(x, y):
     """The remainder with the sign of x."""
     return np.fmod(x, y)
-''',
-    "relaxed_add": '''
+
+
 @lowered(lambda b, type, x, y: b.fadd(x, y, flags=("nsz", "reassoc")))
 def relaxed_add(x, y):
     """A sum of a reduction: the compiler may reorder it."""
     return x + y
-''',
-    "relaxed_mul": '''
+
+
 @lowered(lambda b, type, x, y: b.fmul(x, y, flags=("nsz", "reassoc")))
 def relaxed_mul(x, y):
     """A product of a reduction: the compiler may reorder it."""
     return x * y
-''',
-    **{
-        name: _ROUNDING.format(name=name, llvm=llvm, numpy=numpy)
-        for name, llvm, numpy in (
-            ("sqrt", "sqrt", "sqrt"),
-            ("fabs", "fabs", "abs"),
-            ("floor", "floor", "floor"),
-            ("ceil", "ceil", "ceil"),
-            ("trunc", "trunc", "trunc"),
-            ("round_even", "roundeven", "rint"),
-        )
-    },
-    **{
-        f"to_{sign}{bits}": _ROUND_TO_INT.format(
-            name=f"to_{sign}{bits}", sign=sign, type=f"int{bits}", limits=f"{'u' if sign == 'u' else ''}int{bits}"
-        )
-        for sign in "su"
-        for bits in (8, 32, 64)
-    },
-    **{
-        f"as_{kind[0]}{bits}": _BITCAST.format(name=f"as_{kind[0]}{bits}", type=f"{kind}{bits}")
-        for kind in ("int", "float")
-        for bits in (32, 64)
-    },
-    **{f"as_{kind[0]}16": _BITCAST.format(name=f"as_{kind[0]}16", type=f"{kind}16") for kind in ("int", "uint")},
-    **{f"shift_right_i{bits}": _SHIFT.format(name=f"shift_right_i{bits}", bits=bits) for bits in (8, 16, 32, 64)},
-    **{
-        f"{name}_i{bits}": text.format(name=f"{name}_i{bits}", bits=bits, mask=hex((1 << bits) - 1))
-        for name, text in (("population_count", _COUNT_OF_ONES), ("leading_zeros", _LEADING_ZEROS))
-        for bits in (8, 16, 32, 64)
-    },
-    "div": _DIVISION.format(
-        name="div",
-        doc="Towards zero",
-        minus="-a",
-        body="q = a // b\n    return q + 1 if q < 0 and q * b != a else q",
-    ),
-    "rem": _DIVISION.format(
-        name="rem",
-        doc="With the sign of a",
-        minus="a - a",
-        body="r = a % b\n    return r - b if r != 0 and (a < 0) != (b < 0) else r",
-    )
-    .replace("; 0 for a divisor of 0", "; a for a divisor of 0")
-    .replace("return a - a\n    if b == -1", "return a\n    if b == -1"),
-    "floor_div": _DIVISION.format(name="floor_div", doc="Towards minus infinity", minus="-a", body="return a // b"),
-    "ceil_div": _DIVISION.format(
-        name="ceil_div", doc="Towards infinity", minus="-a", body="q = a // b\n    return q + 1 if q * b != a else q"
-    ),
-}
-"""Helper name -> its definition, in the order they are printed."""
+
+
+@intrinsic("sqrt")
+def sqrt(x):
+    return np.sqrt(x)
+
+
+@intrinsic("fabs")
+def fabs(x):
+    return np.abs(x)
+
+
+@intrinsic("floor")
+def floor(x):
+    return np.floor(x)
+
+
+@intrinsic("ceil")
+def ceil(x):
+    return np.ceil(x)
+
+
+@intrinsic("trunc")
+def trunc(x):
+    return np.trunc(x)
+
+
+@intrinsic("roundeven")
+def round_even(x):
+    return np.rint(x)
+
+
+@intrinsic("fptosi.sat", types.int64)
+def to_s64(x):
+    """Towards zero, saturating; NaN becomes 0."""
+    bounds = np.iinfo(np.int64)
+    value = bounds.max if x >= bounds.max else bounds.min if x <= bounds.min else int(x) if x == x else 0
+    return np.int64(value).view(np.int64)
+
+
+@intrinsic("fptoui.sat", types.int64)
+def to_u64(x):
+    """Towards zero, saturating; NaN becomes 0."""
+    bounds = np.iinfo(np.uint64)
+    value = bounds.max if x >= bounds.max else bounds.min if x <= bounds.min else int(x) if x == x else 0
+    return np.uint64(value).view(np.int64)
+
+
+@lowered(lambda b, type, x: b.bitcast(x, type), types.int64)
+def as_i64(x):
+    """The same bits as int64."""
+    return x.view(np.int64)
+
+
+@lowered(lambda b, type, x: b.bitcast(x, type), types.float64)
+def as_f64(x):
+    """The same bits as float64."""
+    return x.view(np.float64)
+
+
+@lowered(lambda b, type, x: b.bitcast(x, type), types.int16)
+def as_i16(x):
+    """The same bits as int16."""
+    return x.view(np.int16)
+
+
+@lowered(lambda b, type, x: b.bitcast(x, type), types.uint16)
+def as_u16(x):
+    """The same bits as uint16."""
+    return x.view(np.uint16)
+
+
+@lowered(lambda b, type, x, n: b.lshr(x, n))
+def shift_right_i64(x, n):
+    """Logical shift."""
+    return np.int64(np.uint64(x) >> np.uint64(n))
+
+
+@lowered(lambda b, type, x: b.ctpop(x))
+def population_count_i64(x):
+    """The number of bits that are 1."""
+    return np.int64((int(x) & ((1 << 64) - 1)).bit_count())
+
+
+@lowered(lambda b, type, x: b.ctlz(x, ir.IntType(1)(0)))
+def leading_zeros_i64(x):
+    """The number of bits above the highest 1."""
+    return np.int64(64 - (int(x) & ((1 << 64) - 1)).bit_length())
+
+
+@function()
+def div(a, b):
+    """Towards zero; 0 for a divisor of 0."""
+    if b == 0:
+        return a - a
+    if b == -1:
+        return -a
+    q = a // b
+    return q + 1 if q < 0 and q * b != a else q
+
+
+@function()
+def rem(a, b):
+    """With the sign of a; a for a divisor of 0."""
+    if b == 0:
+        return a
+    if b == -1:
+        return a - a
+    r = a % b
+    return r - b if r != 0 and (a < 0) != (b < 0) else r
+
+
+@function()
+def floor_div(a, b):
+    """Towards minus infinity; 0 for a divisor of 0."""
+    if b == 0:
+        return a - a
+    if b == -1:
+        return -a
+    return a // b
+
+
+@function()
+def ceil_div(a, b):
+    """Towards infinity; 0 for a divisor of 0."""
+    if b == 0:
+        return a - a
+    if b == -1:
+        return -a
+    q = a // b
+    return q + 1 if q * b != a else q
