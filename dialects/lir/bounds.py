@@ -108,9 +108,9 @@ def _lapack(op: LapackOp) -> list[Reach]:
 
 
 def _getrf(op: GetrfOp) -> list[Reach]:
-    rank = len(op.a_indices)
-    sizes = [(rank + n, size) for n, size in enumerate((op.lines, op.columns)) if size is not None]
-    return [*_lapack(op), *(Reach(op.a, dimension, size, size) for dimension, size in sizes)]
+    a, _ = op.buffers()
+    sizes = [(len(a.indices) + n, size) for n, size in enumerate((op.lines, op.columns)) if size is not None]
+    return [*_lapack(op), *(Reach(a.buffer, dimension, size, size) for dimension, size in sizes)]
 
 
 def _written_by_lapack(op: LapackOp) -> tuple[SSAValue, ...]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias, cast
+from typing import ClassVar, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, UnitAttr, f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    OptOperandDef,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -118,7 +119,7 @@ class LapackOp(IRDLOperation, abc.ABC):
     """
     A call of LAPACK or BLAS: each buffer is an operand, followed by the indices that fix its leading dimensions.
 
-    The buffers of a call are different ones. f32 or f64.
+    The operands follow from the parameters of the `ROUTINE`. The buffers of a call are different ones. f32 or f64.
     """
 
     ROUTINE: ClassVar[Routine]
@@ -165,10 +166,26 @@ class LapackOp(IRDLOperation, abc.ABC):
         """VerifyException for a buffer whose extents do not fit the others."""
 
 
-def _format(*names: str, flag: str = "") -> str:
-    """The assembly format of a call with these buffers."""
+LapackOpT = TypeVar("LapackOpT", bound=LapackOp)
+
+
+def _with_operands(op: type[LapackOpT]) -> type[LapackOpT]:
+    """Give an op the operands of its routine, in front of its optional sizes, and a text form."""
+    names = [parameter.name for parameter in op.ROUTINE.parameters]
+    # definitions of xDSL, which numbers operands in their order
+    options = {name: kind for name, found in vars(op).items() if (kind := getattr(found, "cls", None)) is not None}
+    sizes = [name for name, kind in options.items() if kind is OptOperandDef]
+    for name in sizes:
+        delattr(op, name)
+    for name in names:
+        setattr(op, name, operand_def(MemRefType.constr()))
+        setattr(op, f"{name}_indices", var_operand_def(INDEX))
+    for name in sizes:
+        setattr(op, name, opt_operand_def(INDEX))
     buffers = " `,` ".join(f"${name} `[` ${name}_indices `]`" for name in names)
-    return f"{buffers} {flag} attr-dict `:` {' `,` '.join(f'type(${name})' for name in names)}"
+    given, types = " ".join(f"(`{name}` ${name}^)?" for name in options), " `,` ".join(f"type(${x})" for x in names)
+    op.assembly_format = f"{buffers} {given} attr-dict `:` {types}"
+    return op
 
 
 def _check_square(rows: tuple[int, ...]) -> None:
@@ -197,13 +214,12 @@ _VALUES = Parameter("values", 1)
 _WORK = Parameter("work", 1)
 _STEPS = Parameter("steps", 1, is_integer=True)
 _INFO = Parameter("info", 1, is_integer=True)
-_VALUES_ONLY = "(`values_only` $values_only^)?"
-_TRIANGLE = "(`lower` $lower^)? (`transpose` $transpose^)? (`unit_diagonal` $unit_diagonal^)?"
 _UNREAD = 0
 """In the place of `info`, which is written where this number is, and not looked at."""
 
 
 @irdl_op_definition
+@_with_operands
 class GetrfOp(LapackOp):
     """
     LU factorisation with partial pivoting, in place, of the transpose of `a` (LAPACK's columns are the rows of `a`).
@@ -217,14 +233,8 @@ class GetrfOp(LapackOp):
 
     ROUTINE: ClassVar = Routine("getrf", "iiaiai", (_A, Parameter("pivots", 1, is_integer=True)))
 
-    a = operand_def(MemRefType.constr())
-    a_indices = var_operand_def(INDEX)
-    pivots = operand_def(MemRefType.constr())
-    pivots_indices = var_operand_def(INDEX)
     lines = opt_operand_def(INDEX)
     columns = opt_operand_def(INDEX)
-
-    assembly_format = _format("a", "pivots", flag="(`lines` $lines^)? (`columns` $columns^)?")
 
     def __init__(
         self,
@@ -252,6 +262,7 @@ class GetrfOp(LapackOp):
 
 
 @irdl_op_definition
+@_with_operands
 class GetrsOp(LapackOp):
     """
     Solve with the factors of a `lir.getrf`, in place: each row of `b` is a right hand side that becomes a solution.
@@ -271,15 +282,7 @@ class GetrsOp(LapackOp):
         ),
     )
 
-    lu = operand_def(MemRefType.constr())
-    lu_indices = var_operand_def(INDEX)
-    pivots = operand_def(MemRefType.constr())
-    pivots_indices = var_operand_def(INDEX)
-    b = operand_def(MemRefType.constr())
-    b_indices = var_operand_def(INDEX)
     transpose = opt_prop_def(UnitAttr)
-
-    assembly_format = _format("lu", "pivots", "b", flag="(`transpose` $transpose^)?")
 
     def arguments(self) -> list[CallArgument]:
         lu, pivots, b = self.buffers()
@@ -296,6 +299,7 @@ class GetrsOp(LapackOp):
 
 
 @irdl_op_definition
+@_with_operands
 class TrsvOp(LapackOp):
     """
     Solve with a triangle of the rows of `a` in place: `b`, [n], becomes `a^-1 b`, by BLAS.
@@ -310,15 +314,9 @@ class TrsvOp(LapackOp):
         "trsv", "ltuiaiai", (Parameter("a", 2, is_written=False), Parameter("b", 1)), package="blas"
     )
 
-    a = operand_def(MemRefType.constr())
-    a_indices = var_operand_def(INDEX)
-    b = operand_def(MemRefType.constr())
-    b_indices = var_operand_def(INDEX)
     lower = opt_prop_def(UnitAttr)
     transpose = opt_prop_def(UnitAttr)
     unit_diagonal = opt_prop_def(UnitAttr)
-
-    assembly_format = _format("a", "b", flag=_TRIANGLE)
 
     def arguments(self) -> list[CallArgument]:
         # BLAS sees `a^T`, whose triangle is the other one
@@ -333,6 +331,7 @@ class TrsvOp(LapackOp):
 
 
 @irdl_op_definition
+@_with_operands
 class GeqrfOp(LapackOp):
     """
     QR factorisation, in place, of the transpose of `a`, by LAPACK's Householder reflections.
@@ -345,15 +344,6 @@ class GeqrfOp(LapackOp):
 
     ROUTINE: ClassVar = Routine("geqrf", "iiaiaaii", (_A, Parameter("scales", 1), _WORK))
 
-    a = operand_def(MemRefType.constr())
-    a_indices = var_operand_def(INDEX)
-    scales = operand_def(MemRefType.constr())
-    scales_indices = var_operand_def(INDEX)
-    work = operand_def(MemRefType.constr())
-    work_indices = var_operand_def(INDEX)
-
-    assembly_format = _format("a", "scales", "work")
-
     def arguments(self) -> list[CallArgument]:
         a, scales, work = self.buffers()
         return [a.shape[1], a.shape[0], a, a.leading_dimension, scales, work, work.size, _UNREAD]
@@ -363,6 +353,7 @@ class GeqrfOp(LapackOp):
 
 
 @irdl_op_definition
+@_with_operands
 class OrgqrOp(LapackOp):
     """
     The columns of `Q`, as the rows of `a`, in place, from the `a` and `scales` of `lir.geqrf`.
@@ -373,15 +364,6 @@ class OrgqrOp(LapackOp):
     name = "lir.orgqr"
 
     ROUTINE: ClassVar = Routine("orgqr", "iiiaiaaii", (_A, Parameter("scales", 1, is_written=False), _WORK))
-
-    a = operand_def(MemRefType.constr())
-    a_indices = var_operand_def(INDEX)
-    scales = operand_def(MemRefType.constr())
-    scales_indices = var_operand_def(INDEX)
-    work = operand_def(MemRefType.constr())
-    work_indices = var_operand_def(INDEX)
-
-    assembly_format = _format("a", "scales", "work")
 
     def arguments(self) -> list[CallArgument]:
         a, scales, work = self.buffers()
@@ -401,6 +383,7 @@ def _check_reflections(a: BufferArgument, scales: BufferArgument, work: BufferAr
 
 
 @irdl_op_definition
+@_with_operands
 class SyevdOp(LapackOp):
     """
     Eigenvalues and eigenvectors of the symmetric matrix stored in the lower triangle of `a`, by LAPACK.
@@ -415,19 +398,7 @@ class SyevdOp(LapackOp):
 
     ROUTINE: ClassVar = Routine("syevd", "vUiaiaaiaia", (_A, _VALUES, _WORK, _STEPS, _INFO))
 
-    a = operand_def(MemRefType.constr())
-    a_indices = var_operand_def(INDEX)
-    values = operand_def(MemRefType.constr())
-    values_indices = var_operand_def(INDEX)
-    work = operand_def(MemRefType.constr())
-    work_indices = var_operand_def(INDEX)
-    steps = operand_def(MemRefType.constr())
-    steps_indices = var_operand_def(INDEX)
-    info = operand_def(MemRefType.constr())
-    info_indices = var_operand_def(INDEX)
     values_only = opt_prop_def(UnitAttr)
-
-    assembly_format = _format(*("a", "values", "work", "steps", "info"), flag=_VALUES_ONLY)
 
     @staticmethod
     def room(n: int) -> tuple[int, int]:
@@ -450,6 +421,7 @@ class SyevdOp(LapackOp):
 
 
 @irdl_op_definition
+@_with_operands
 class GesddOp(LapackOp):
     """
     Singular values and vectors of the row-major matrix `a`, [m, n] with `m >= n`, by LAPACK.
@@ -471,23 +443,7 @@ class GesddOp(LapackOp):
         ),
     )
 
-    a = operand_def(MemRefType.constr())
-    a_indices = var_operand_def(INDEX)
-    values = operand_def(MemRefType.constr())
-    values_indices = var_operand_def(INDEX)
-    u = operand_def(MemRefType.constr())
-    u_indices = var_operand_def(INDEX)
-    vt = operand_def(MemRefType.constr())
-    vt_indices = var_operand_def(INDEX)
-    work = operand_def(MemRefType.constr())
-    work_indices = var_operand_def(INDEX)
-    steps = operand_def(MemRefType.constr())
-    steps_indices = var_operand_def(INDEX)
-    info = operand_def(MemRefType.constr())
-    info_indices = var_operand_def(INDEX)
     values_only = opt_prop_def(UnitAttr)
-
-    assembly_format = _format(*("a", "values", "u", "vt", "work", "steps", "info"), flag=_VALUES_ONLY)
 
     @staticmethod
     def room(m: int, n: int) -> tuple[int, int]:

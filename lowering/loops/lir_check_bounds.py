@@ -145,15 +145,16 @@ class _Checks:
 
     def _check_pivots(self, op: GetrsOp) -> None:
         """LAPACK exchanges the rows that the pivots name, counted from 1, whatever they are."""
-        n = memref_of(op.pivots).get_shape()[-1]
+        _, pivots, _ = op.buffers()
+        (n,) = pivots.shape
         b = Builder(InsertPoint.before(op))
         inside = Block(arg_types=[INDEX])
         b.insert(scf.ForOp(_constant(b, 0), _constant(b, n), _constant(b, 1), (), inside))
         within = Builder(InsertPoint.at_end(inside))
-        loaded = within.insert(memref.LoadOp.get(op.pivots, [*op.pivots_indices, inside.args[0]])).res
+        loaded = within.insert(memref.LoadOp.get(pivots.buffer, [*pivots.indices, inside.args[0]])).res
         row = within.insert(arith.IndexCastOp(loaded, INDEX)).result
         first = within.insert(arith.SubiOp(row, _constant(within, 1))).result
-        what = f"a pivot of {op.name} in {self._name(op.pivots)}, less one, is 0 to {n - 1}"
+        what = f"a pivot of {op.name} in {self._name(pivots.buffer)}, less one, is 0 to {n - 1}"
         self._insert(within, op, first, _constant(within, n - 1), what)
         within.insert(scf.YieldOp())
 

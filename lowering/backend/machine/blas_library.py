@@ -12,20 +12,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from xdsl_rlx.dialects.lir.lapack import LAPACK_OPS
 from xdsl_rlx.lowering.run_errors import ConfigurationError, RlxError
 
-FUNCTIONS = (
-    *("sgemm", "dgemm", "cgemm", "zgemm"),
-    *("sgetrf", "dgetrf", "cgetrf", "zgetrf"),
-    *("sgetrs", "dgetrs", "cgetrs", "zgetrs"),
-    *(f"{letter}{name}" for name in ("geqrf", "orgqr", "syevd", "gesdd", "trsv") for letter in "sd"),
-)
+_PACKAGES = {"gemm": "blas", **{op.ROUTINE.name: op.ROUTINE.package for op in LAPACK_OPS}}
+
+FUNCTIONS = tuple(f"{letter}{name}" for name in _PACKAGES for letter in "sd")
 """The functions of the table `bases[0]`, in order: Fortran calling convention, 32-bit integers, all by reference."""
 
 
 def library_of(name: str) -> str:
     """Return whether SciPy exports a function with those of BLAS or of LAPACK."""
-    return "blas" if name[1:] in ("gemm", "trsv") else "lapack"
+    return _PACKAGES[name[1:]]
 
 
 @dataclass(frozen=True)
