@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.hir.block import HirOp, OneOp, check_rank, check_shapes, float_element
@@ -37,7 +37,6 @@ class RecurrentOp(HirOp, abc.ABC):
     outputs = result_def(AnyTensorConstr)
     h_n = result_def(AnyTensorConstr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = f"{_GIVEN} attr-dict `->` type($outputs) `,` type($h_n)"
 
     GATES: ClassVar[int]
@@ -135,7 +134,6 @@ class Mamba2Op(HirOp, name="hir.mamba2"):
     outputs = result_def(AnyTensorConstr)
     h_n = result_def(AnyTensorConstr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$x `,` $dt `,` $a `,` $b `,` $c `:` type($x) `,` type($dt) `,` type($a) `,` type($b) `,` type($c) "
         "(`d` $d^ `:` type($d))? (`h0` $h0^ `:` type($h0))? attr-dict `->` type($outputs) `,` type($h_n)"

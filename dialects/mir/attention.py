@@ -5,19 +5,13 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, f32, f64, i1
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     irdl_attr_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    opt_result_def,
-    prop_def,
     result_def,
     traits_def,
 )
@@ -26,7 +20,23 @@ from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
-from xdsl_rlx.dialects.mir.fields import F64, I64, AnyTensorConstr, f64_attr, i64_attr, word_of
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Integer,
+    OptionalInteger,
+    OptionalReal,
+    OptionalResult,
+    OptionalTensor,
+    Tensor,
+    Word,
+    integer,
+    optional_result,
+    optional_tensor,
+    real,
+    tensor,
+    word,
+    word_of,
+)
 from xdsl_rlx.dialects.mir.heads import (
     HeadLayout,
     HeadLayoutAttr,
@@ -37,7 +47,7 @@ from xdsl_rlx.dialects.mir.heads import (
     shape_with,
 )
 from xdsl_rlx.dialects.mir.shape import ReshapeOp
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, with_options
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, same_element_type, shape_of
 
 
@@ -98,16 +108,16 @@ def mask_extents(shape: tuple[int, ...], full: tuple[int, int, int, int], paddin
     )
 
 
-class AttentionLike(MirOp, abc.ABC):
+class AttentionLike(MirOp, abc.ABC, kw_only=True):
     """What an attention and its backward op share: the configuration, and the rules of shapes."""
 
-    layout = prop_def(HeadLayoutAttr)
-    num_heads = prop_def(I64)
-    num_kv_heads = prop_def(I64)
-    mask_kind = prop_def(MaskKindAttr)
-    window = opt_prop_def(I64)
-    score_scale = opt_prop_def(F64)
-    attn_logit_softcap = opt_prop_def(F64)
+    num_heads: Integer = integer()
+    num_kv_heads: Integer = integer()
+    layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED)
+    mask_kind: Word[MaskKind] = word(MaskKindAttr, "mask kind", default=MaskKind.NONE)
+    window: OptionalInteger = integer(default=None)
+    score_scale: OptionalReal = real(default=None)
+    attn_logit_softcap: OptionalReal = real(default=None)
 
     @property
     @abc.abstractmethod
@@ -191,43 +201,6 @@ class AttentionLike(MirOp, abc.ABC):
         return TensorType(statistics_type(element_of(self.inputs[0])), (e.batch, e.heads, e.queries))
 
 
-class Configuration(NamedTuple):
-    """The properties of an attention, as Python values."""
-
-    num_heads: int
-    num_kv_heads: int
-    layout: HeadLayout = HeadLayout.PACKED
-    mask_kind: MaskKind = MaskKind.NONE
-    window: int | None = None
-    score_scale: float | None = None
-    attn_logit_softcap: float | None = None
-
-    @staticmethod
-    def of(op: AttentionLike) -> Configuration:
-        """That of an op."""
-        return Configuration(
-            op.num_heads.value.data,
-            op.num_kv_heads.value.data,
-            op.layout.data,
-            op.kind,
-            None if op.window is None else op.window.value.data,
-            None if op.score_scale is None else op.score_scale.value.data,
-            op.softcap,
-        )
-
-    def properties(self) -> dict[str, Attribute | None]:
-        """The properties of an op."""
-        numbers = {"score_scale": self.score_scale, "attn_logit_softcap": self.attn_logit_softcap}
-        return {
-            "layout": HeadLayoutAttr(self.layout),
-            "num_heads": i64_attr(self.num_heads),
-            "num_kv_heads": i64_attr(self.num_kv_heads),
-            "mask_kind": MaskKindAttr(self.mask_kind),
-            "window": None if self.window is None else i64_attr(self.window),
-            **{name: None if x is None else f64_attr(x) for name, x in numbers.items()},
-        }
-
-
 _CONFIGURATION = (
     "`layout` $layout `heads` $num_heads `kv_heads` $num_kv_heads `mask` $mask_kind (`window` $window^)? "
     "(`scale` $score_scale^)? (`softcap` $attn_logit_softcap^)? attr-dict"
@@ -250,27 +223,15 @@ class AttentionOp(AttentionLike, name="mir.attention"):
     element type of q. `lse` is `[B, H, Sq]`, f32 for half floats. The scores are never stored as a whole.
     """
 
-    q = operand_def(AnyTensorConstr)
-    k = operand_def(AnyTensorConstr)
-    v = operand_def(AnyTensorConstr)
-    mask = opt_operand_def(AnyTensorConstr)
+    q: Tensor = tensor()
+    k: Tensor = tensor()
+    v: Tensor = tensor()
+    mask: OptionalTensor = optional_tensor(default=None, alone=True)
     result = result_def(AnyTensorConstr)
     lse = result_def(AnyTensorConstr)
 
     traits = traits_def(HasKernel())
     assembly_format = f"$q `,` $k `,` $v (`,` $mask^)? {_CONFIGURATION} `:` functional-type(operands, results)"
-
-    def __init__(self, q: SSAValue, k: SSAValue, v: SSAValue, mask: SSAValue | None, configuration: Configuration):
-        heads, kv, layout = configuration.num_heads, configuration.num_kv_heads, configuration.layout
-        query = heads_of(shape_of(q), layout, heads, "q")
-        value = heads_of(shape_of(v), layout, kv, "v")
-        element = element_of(q)
-        lse = TensorType(statistics_type(element), (query.batch, heads, query.length))
-        self.assemble(
-            operands=[q, k, v, mask],
-            properties=configuration.properties(),
-            result_types=[TensorType(element, shape_with(layout, query._replace(width=value.width))), lse],
-        )
 
     @property
     def inputs(self) -> tuple[SSAValue, SSAValue, SSAValue, SSAValue | None]:
@@ -295,43 +256,25 @@ class AttentionBackwardOp(AttentionLike, name="mir.attention_backward"):
     to 0.
     """
 
-    q = operand_def(AnyTensorConstr)
-    k = operand_def(AnyTensorConstr)
-    v = operand_def(AnyTensorConstr)
-    out = operand_def(AnyTensorConstr)
-    lse = operand_def(AnyTensorConstr)
-    dy = operand_def(AnyTensorConstr)
-    mask = opt_operand_def(AnyTensorConstr)
-    d_lse = opt_operand_def(AnyTensorConstr)
+    q: Tensor = tensor()
+    k: Tensor = tensor()
+    v: Tensor = tensor()
+    out: Tensor = tensor()
+    lse: Tensor = tensor()
+    dy: Tensor = tensor()
+    mask: OptionalTensor = optional_tensor(default=None, alone=True)
+    d_lse: OptionalTensor = optional_tensor(default=None)
+    dbias: OptionalResult = optional_result(default=False)
     dq = result_def(AnyTensorConstr)
     dk = result_def(AnyTensorConstr)
     dv = result_def(AnyTensorConstr)
-    dbias = opt_result_def(AnyTensorConstr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(HasKernel())
     assembly_format = (
         "$q `,` $k `,` $v `,` $out `,` $lse `,` $dy (`by` $mask^ `:` type($mask))? (`d_lse` $d_lse^ `:` type($d_lse))? "
         f"{_CONFIGURATION} `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($lse) `,` type($dy) "
         "`to` type($dq) `,` type($dk) `,` type($dv) (`,` type($dbias)^)?"
     )
-
-    def __init__(
-        self,
-        qkv: tuple[SSAValue, SSAValue, SSAValue],
-        mask: SSAValue | None,
-        saved: tuple[SSAValue, SSAValue],
-        dy: SSAValue,
-        d_lse: SSAValue | None,
-        configuration: Configuration,
-        with_dbias: bool = False,
-    ):
-        dbias = mask.type if with_dbias and mask is not None else None
-        self.assemble(
-            operands=[*qkv, *saved, dy, mask, d_lse],
-            properties=configuration.properties(),
-            result_types=[*(x.type for x in qkv), dbias],
-        )
 
     @property
     def inputs(self) -> tuple[SSAValue, SSAValue, SSAValue, SSAValue | None]:
@@ -354,24 +297,30 @@ class AttentionBackwardOp(AttentionLike, name="mir.attention_backward"):
         return [*types, self.mask.type]
 
 
+class AttentionOptions(TypedDict, total=False):
+    """The keyword arguments of the builder methods; None stands for a default."""
+
+    num_heads: int | None
+    head_dim: int | None
+    num_kv_heads: int | None
+    mask_kind: MaskKind | str | None
+    window: int | None
+    score_scale: float | None
+    attn_logit_softcap: float | None
+    layout: HeadLayout | str
+
+
 class AttentionBuilder(BuilderCore):
     """Builder methods of this family."""
 
+    @with_options(AttentionOptions, layout=HeadLayout.PACKED)
     def attention(
         self,
         q: Operand,
         k: Operand,
         v: Operand,
         mask: Operand | None = None,
-        *,
-        num_heads: int | None = None,
-        head_dim: int | None = None,
-        num_kv_heads: int | None = None,
-        mask_kind: MaskKind | str | None = None,
-        window: int | None = None,
-        score_scale: float | None = None,
-        attn_logit_softcap: float | None = None,
-        layout: HeadLayout | str = HeadLayout.PACKED,
+        **options: Unpack[AttentionOptions],
     ) -> Value:
         """
         `mir.attention`: return its output.
@@ -380,25 +329,19 @@ class AttentionBuilder(BuilderCore):
         The default mask kind is `custom` for an i1 mask and `none` without a mask. A float mask needs a mask kind:
         `bias` adds it to the scores, `custom` hides the keys below 0.5. Matrices `[S, H*D]` are a batch of one.
         """
-        operands, single = self._as_batch(layout, q, k, v)
+        operands, single = self._as_batch(options, q, k, v)
         fourth = None if mask is None else self.operand(mask)
-        chosen = configure(
-            operands,
-            fourth,
-            layout,
-            mask_kind,
-            (num_heads, head_dim, num_kv_heads),
-            (window, score_scale, attn_logit_softcap),
-        )
-        out = self.op(AttentionOp, operands[0], operands[1], operands[2], fourth, chosen)
+        out = self.op(AttentionOp, *operands, mask=fourth, **configure(operands, fourth, options))
         return self.op(ReshapeOp, out.ssa, out.shape[1:]) if single else out
 
-    def _as_batch(self, layout: HeadLayout | str, *xs: Operand) -> tuple[list[SSAValue], bool]:
+    def _as_batch(self, options: AttentionOptions, *xs: Operand) -> tuple[list[SSAValue], bool]:
         """Matrices in layout `packed` as a batch of one, and whether they were."""
         operands = [self.operand(x) for x in xs]
-        single = layout == HeadLayout.PACKED and all(len(shape_of(x)) == 2 for x in operands)
+        packed = options.get("layout", HeadLayout.PACKED) == HeadLayout.PACKED
+        single = packed and all(len(shape_of(x)) == 2 for x in operands)
         return [self.op(ReshapeOp, x, (1, *shape_of(x))).ssa for x in operands] if single else operands, single
 
+    @with_options(AttentionOptions, layout=HeadLayout.PACKED)
     def attention_backward(
         self,
         q: Operand,
@@ -406,62 +349,41 @@ class AttentionBuilder(BuilderCore):
         v: Operand,
         dy: Operand,
         mask: Operand | None = None,
-        *,
-        num_heads: int | None = None,
-        head_dim: int | None = None,
-        num_kv_heads: int | None = None,
-        mask_kind: MaskKind | str | None = None,
-        window: int | None = None,
-        score_scale: float | None = None,
-        attn_logit_softcap: float | None = None,
-        layout: HeadLayout | str = HeadLayout.PACKED,
+        **options: Unpack[AttentionOptions],
     ) -> tuple[Value, ...]:
         """
         `mir.attention_backward`, after the `mir.attention` that it needs: cotangents of q, k, v and a bias.
 
         Takes the arguments of `attention`, including matrices.
         """
-        operands, single = self._as_batch(layout, q, k, v, dy)
-        qkv = operands[0], operands[1], operands[2]
+        (*qkv, cotangent), single = self._as_batch(options, q, k, v, dy)
         fourth = None if mask is None else self.operand(mask)
-        chosen = configure(
-            qkv,
-            fourth,
-            layout,
-            mask_kind,
-            (num_heads, head_dim, num_kv_heads),
-            (window, score_scale, attn_logit_softcap),
-        )
-        saved = self.emit(AttentionOp, *qkv, fourth, chosen)
-        with_dbias = chosen.mask_kind == MaskKind.BIAS
-        made = self.emit(
-            AttentionBackwardOp, qkv, fourth, (saved.result, saved.lse), operands[3], None, chosen, with_dbias
-        )
+        chosen = configure(qkv, fourth, options)
+        saved = self.emit(AttentionOp, *qkv, mask=fourth, **chosen)
+        operands = [*qkv, saved.result, saved.lse, cotangent]
+        dbias = chosen["mask_kind"] == MaskKind.BIAS
+        made = self.emit(AttentionBackwardOp, *operands, mask=fourth, dbias=dbias, **chosen)
         found = [self.value(result) for result in made.results]
         if single:
             found[:3] = (self.op(ReshapeOp, x.ssa, x.shape[1:]) for x in found[:3])
         return tuple(found)
 
 
-def configure(
-    qkv: Sequence[SSAValue],
-    mask: SSAValue | None,
-    layout: HeadLayout | str,
-    kind: MaskKind | str | None,
-    heads: tuple[int | None, int | None, int | None],
-    numbers: tuple[int | None, float | None, float | None],
-) -> Configuration:
-    """A configuration from what a caller said; GraphError where it says too little or what cannot be."""
-    chosen = layout_named(layout)
-    default = MaskKind.CUSTOM if mask is not None else MaskKind.NONE
+def configure(qkv: Sequence[SSAValue], mask: SSAValue | None, options: AttentionOptions) -> dict[str, Any]:
+    """The properties of an op from what a caller said; GraphError where it says too little or what cannot be."""
+    if unknown := options.keys() - AttentionOptions.__annotations__.keys():
+        raise TypeError(f"attention has no argument {min(unknown)!r}")
+    layout, kind = layout_named(options.get("layout", HeadLayout.PACKED)), options.get("mask_kind")
     if kind is None and mask is not None and element_of(mask) != i1:
         raise GraphError(
             f"expected a mask_kind for a mask of {element_of(mask)}: mask_kind='bias' adds it to the scores (0 and "
             "-inf), mask_kind='custom' hides the keys where it is below 0.5; only an i1 mask has a default, custom"
         )
+    default = MaskKind.CUSTOM if mask is not None else MaskKind.NONE
     mask_kind = default if kind is None else word_of(MaskKind, "mask kind", kind)
-    num_heads, head_dim, num_kv_heads = heads
-    count, width = head_count(shape_of(qkv[0]), chosen, num_heads, head_dim, "q")
-    if num_kv_heads is None:
-        num_kv_heads, _ = head_count(shape_of(qkv[1]), chosen, None, width, "k")
-    return Configuration(count, num_kv_heads, chosen, mask_kind, *numbers)
+    heads, width = head_count(shape_of(qkv[0]), layout, options.get("num_heads"), options.get("head_dim"), "q")
+    kv_heads = options.get("num_kv_heads")
+    if kv_heads is None:
+        kv_heads, _ = head_count(shape_of(qkv[1]), layout, None, width, "k")
+    others = {name: options.get(name) for name in ("window", "score_scale", "attn_logit_softcap")}
+    return {"num_heads": heads, "num_kv_heads": kv_heads, "layout": layout, "mask_kind": mask_kind, **others}

@@ -9,7 +9,7 @@ from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import FixedBitwidthType, bf16, f16, f32, f64, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
@@ -64,7 +64,7 @@ class BitcastConvertTypeOp(MirOp, name="mir.bitcast_convert_type"):
     The bits of a NaN in f16 and bf16 may change, and it stays NaN. No gradient flows through the op.
     """
 
-    operand = operand_def(AnyTensorConstr)
+    operand: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(Elementwise())

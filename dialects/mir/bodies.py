@@ -11,20 +11,28 @@ from typing import Any, TypeAlias
 from xdsl.builder import Builder
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import traits_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint
+from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.control import YieldOp
+from xdsl_rlx.dialects.mir.core import DeclaredOp
 
 Function: TypeAlias = Callable[..., Any]
 """From values to a value or a tuple of values; what it builds is a body."""
 
 
-class BodyOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
-    """An op that computes by blocks of ops, which see nothing but their arguments."""
+class BodyOp(DeclaredOp, HasCanonicalizationPatternsInterface, abc.ABC):
+    """
+    An op that computes by blocks of ops, which see nothing but their arguments.
+
+    Its constructor takes blocks that end with a `mir.yield`; the types of the results follow from that.
+    """
+
+    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
@@ -40,10 +48,15 @@ def end_of(block: Block) -> YieldOp:
     return op
 
 
+def yielded_values(block: Block) -> list[SSAValue]:
+    """The values that a block yields, as far as it does."""
+    last = block.last_op
+    return list(last.operands) if last is not None else []
+
+
 def yielded_types(block: Block) -> list[Attribute]:
     """The types of what a block yields, as far as it does."""
-    last = block.last_op
-    return [value.type for value in last.operands] if last is not None else []
+    return [value.type for value in yielded_values(block)]
 
 
 def ops_of(block: Block) -> list[Operation]:

@@ -7,20 +7,11 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import StringAttr, TensorType, i32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    region_def,
     result_def,
-    traits_def,
-    var_operand_def,
-    var_region_def,
     var_result_def,
 )
-from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.calls import shown
@@ -41,7 +32,21 @@ from xdsl_rlx.dialects.mir.bodies import (
     yielded_types,
 )
 from xdsl_rlx.dialects.mir.control import YieldOp
-from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, i64_attr
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Bodies,
+    Body,
+    Field,
+    OptionalInteger,
+    Tensor,
+    Tensors,
+    attribute,
+    integer,
+    region,
+    regions,
+    tensor,
+    tensors,
+)
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, INTS, element_of, i1, shape_of
 
@@ -51,35 +56,26 @@ MOST_ITERATIONS = (1 << 31) - 1
 """What the trip count of a loop can hold."""
 
 
-@irdl_op_definition
-class IfOp(BodyOp):
+class IfOp(BodyOp, name="mir.if"):
     """
     `then(captured)` if `predicate` is true, else `otherwise(captured)`; the other branch is not run.
 
     Both branches take `captured`, and yield the results.
     """
 
-    name = "mir.if"
-
-    predicate = operand_def(AnyTensorConstr)
-    captured = var_operand_def(AnyTensorConstr)
+    predicate: Tensor = tensor()
+    captured: Tensors = tensors()
+    then: Body = region()
+    otherwise: Body = region()
     results_ = var_result_def(AnyTensorConstr)
-    then = region_def("single_block")
-    otherwise = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "$predicate `:` type($predicate) (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
         "`->` `(` type($results_) `)` $then `else` $otherwise"
     )
 
-    def __init__(self, predicate: SSAValue, captured: Sequence[SSAValue], then: Block, otherwise: Block):
-        """Blocks that end with a `mir.yield`; the types of the results follow from that."""
-        super().__init__(
-            operands=[predicate, captured],
-            result_types=[yielded_types(then)],
-            regions=[Region(then), Region(otherwise)],
-        )
+    def infer_types(self) -> list[Attribute]:
+        return yielded_types(self.then.block)
 
     @property
     def branches(self) -> tuple[Block, Block]:
@@ -94,34 +90,25 @@ class IfOp(BodyOp):
             verify_results(block, what, self.results_)
 
 
-@irdl_op_definition
-class SwitchOp(BodyOp):
+class SwitchOp(BodyOp, name="mir.switch"):
     """
     The branch of number `index`, which is clamped to the range of the branches.
 
     The other branches are not run. All take `captured`, and yield the results.
     """
 
-    name = "mir.switch"
-
-    index = operand_def(AnyTensorConstr)
-    captured = var_operand_def(AnyTensorConstr)
+    index: Tensor = tensor()
+    captured: Tensors = tensors()
+    regions_: Bodies = regions(alias="branches")
     results_ = var_result_def(AnyTensorConstr)
-    regions_ = var_region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "$index `:` type($index) (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
         "`->` `(` type($results_) `)` $regions_"
     )
 
-    def __init__(self, index: SSAValue, captured: Sequence[SSAValue], branches: Sequence[Block]):
-        """Blocks, one at least, that end with a `mir.yield`; the types of the results follow from that."""
-        super().__init__(
-            operands=[index, captured],
-            result_types=[yielded_types(branches[0])],
-            regions=[[Region(block) for block in branches]],
-        )
+    def infer_types(self) -> list[Attribute]:
+        return yielded_types(self.branches[0])
 
     @property
     def branches(self) -> tuple[Block, ...]:
@@ -138,8 +125,7 @@ class SwitchOp(BodyOp):
             verify_results(block, f"branch {number}", self.results_)
 
 
-@irdl_op_definition
-class WhileOp(BodyOp):
+class WhileOp(BodyOp, name="mir.while"):
     """
     `while condition(carry, captured): carry = body(carry, captured)`.
 
@@ -149,44 +135,23 @@ class WhileOp(BodyOp):
     `remedy` instead of "set max_iterations": the function that builds a loop may have another argument for its bound.
     """
 
-    name = "mir.while"
-
-    init = var_operand_def(AnyTensorConstr)
-    captured = var_operand_def(AnyTensorConstr)
-    max_iterations = opt_prop_def(I64)
-    remedy = opt_prop_def(StringAttr)
+    init: Tensors = tensors()
+    captured: Tensors = tensors()
+    condition: Body = region()
+    body: Body = region()
+    max_iterations: OptionalInteger = integer(default=None)
+    remedy: Field[StringAttr | None, StringAttr | None] = attribute(StringAttr, default=None)
     carries = var_result_def(AnyTensorConstr)
     trips = result_def(COUNT)
-    condition = region_def("single_block")
-    body = region_def("single_block")
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "(`carries` `(` $init^ `:` type($init) `)`)? (`captured` `(` $captured^ `:` type($captured) `)`)? "
         "(`max_iterations` $max_iterations^)? (`remedy` $remedy^)? attr-dict "
         "`->` `(` type($carries) `)` $condition `do` $body"
     )
 
-    def __init__(
-        self,
-        init: Sequence[SSAValue],
-        captured: Sequence[SSAValue],
-        max_iterations: int | None,
-        condition: Block,
-        body: Block,
-        remedy: StringAttr | None = None,
-    ):
-        """Blocks that end with a `mir.yield`."""
-        super().__init__(
-            operands=[init, captured],
-            properties={
-                "max_iterations": None if max_iterations is None else i64_attr(max_iterations),
-                "remedy": remedy,
-            },
-            result_types=[[x.type for x in init], COUNT],
-            regions=[Region(condition), Region(body)],
-        )
+    def infer_types(self) -> list[Attribute]:
+        return [*(x.type for x in self.init), COUNT]
 
     @property
     def most(self) -> int | None:
@@ -225,24 +190,19 @@ class WhileOp(BodyOp):
                 raise VerifyException(f"carry {number} is {carry.type}, its result {result.type}")
 
 
-@irdl_op_definition
-class RematOp(BodyOp):
+class RematOp(BodyOp, name="mir.remat"):
     """`body(captured)`, which the backward pass recomputes from `captured` instead of saving intermediates."""
 
-    name = "mir.remat"
-
-    captured = var_operand_def(AnyTensorConstr)
+    captured: Tensors = tensors()
+    body: Body = region()
     results_ = var_result_def(AnyTensorConstr)
-    body = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "(`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict `->` `(` type($results_) `)` $body"
     )
 
-    def __init__(self, captured: Sequence[SSAValue], body: Block):
-        """A block that ends with a `mir.yield`; the types of the results follow from that."""
-        super().__init__(operands=[captured], result_types=[yielded_types(body)], regions=[Region(body)])
+    def infer_types(self) -> list[Attribute]:
+        return yielded_types(self.body.block)
 
     def verify_(self) -> None:
         verify_arguments(self.body.block, "the body", captured_types(self.captured))
@@ -325,9 +285,8 @@ class BranchBuilder(BuilderCore):
             with filling(self.builder, second):
                 self.builder.insert(YieldOp(*self._next(body(passed(second)), second)))
             captured = captured_by("while_loop", [first, second], len(carries))
-        op = self.emit(
-            WhileOp, carries, captured, max_iterations, first, second, None if remedy is None else StringAttr(remedy)
-        )
+        text = None if remedy is None else StringAttr(remedy)
+        op = self.emit(WhileOp, carries, captured, first, second, max_iterations, text)
         left = tuple(self.value(x) for x in op.carries)
         found = left if is_several(init) else left[0]
         return (found, self.value(op.trips)) if return_trips else found

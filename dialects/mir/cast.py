@@ -1,11 +1,11 @@
 """Conversion between element types. Quantisation is in `quantize.py`."""
 
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     DTYPE_NAMES,
@@ -29,7 +29,7 @@ class CastOp(MirOp, name="mir.cast"):
     No gradient flows through an integer type.
     """
 
-    operand = operand_def(AnyTensorConstr)
+    operand: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(Elementwise())

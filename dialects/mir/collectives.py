@@ -6,17 +6,13 @@ from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, f64, i32, i64
+from xdsl.dialects.builtin import TensorType, f32, f64, i32, i64
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import OpResult, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, OpResult, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     VarConstraint,
     base,
     irdl_attr_definition,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
     result_def,
     traits_def,
 )
@@ -24,8 +20,18 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.mir.core import HasKernel
-from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, i64_attr, word_of
+from xdsl_rlx.dialects.mir.core import DeclaredOp, HasKernel
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Integer,
+    Tensor,
+    Word,
+    inherited,
+    integer,
+    tensor,
+    word,
+    word_of,
+)
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, compute_type, element_of, shape_of
 
@@ -55,27 +61,32 @@ class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
     name = "mir.reduction"
 
 
-class CollectiveOp(IRDLOperation):
+class CollectiveOp(DeclaredOp):
     """An op in which all `processes` take part, with an operand of each and a result for each."""
 
+    operand: Tensor = tensor()
+    processes: Integer = integer()
     if TYPE_CHECKING:
-        processes: IntegerAttr
-        operand: SSAValue
-        result: OpResult
+        result: OpResult = inherited()
+
+    traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
 
     @property
     def count(self) -> int:
         """How many processes there are."""
         return self.processes.value.data
 
-    def verify_(self) -> None:
+    def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.operand), COMMUNICATED)
         if self.count < 1:
             raise VerifyException(f"expected at least 1 process, got {self.count}")
+        return (TensorType(element_of(self.operand), self.result_shape()),)
+
+    def verify_(self) -> None:
+        (expected,) = self.infer_types()
         most = max(prod(shape_of(self.operand)), prod(shape_of(self.result)))
         if most > MOST_ELEMENTS and not isinstance(self, AllReduceOp):
             raise VerifyException(f"expected at most {MOST_ELEMENTS} elements, got {most}")
-        expected = TensorType(element_of(self.operand), self.result_shape())
         if self.result.type != expected:
             raise VerifyException(f"expected result of type {expected}, got {self.result.type}")
 
@@ -87,12 +98,7 @@ class CollectiveOp(IRDLOperation):
 class RootedOp(CollectiveOp):
     """A collective op in which the process `root` is another one than the rest."""
 
-    if TYPE_CHECKING:
-        root: IntegerAttr
-
-    def __init__(self, operand: SSAValue, root: int, processes: int):
-        properties = {"root": i64_attr(root), "processes": i64_attr(processes)}
-        super().__init__(operands=[operand], properties=properties, result_types=[operand.type])
+    root: Integer = integer()
 
     @property
     def root_number(self) -> int:
@@ -105,8 +111,7 @@ class RootedOp(CollectiveOp):
             raise VerifyException(f"expected a root from 0 to {self.count - 1}, got {self.root_number}")
 
 
-@irdl_op_definition
-class AllReduceOp(CollectiveOp):
+class AllReduceOp(CollectiveOp, name="mir.all_reduce"):
     """
     The sum, largest or smallest of the operands of all `processes`, elementwise; each process gets all of it.
 
@@ -114,24 +119,13 @@ class AllReduceOp(CollectiveOp):
     is that of the engine (MPI). Of f32, f64, i32 and i64.
     """
 
-    name = "mir.all_reduce"
-
     T: ClassVar = VarConstraint("T", base(TensorType))
 
-    kind = prop_def(ReductionAttr)
-    processes = prop_def(I64)
-    operand = operand_def(T)
+    operand: Tensor = tensor(T)
+    kind: Word[Reduction] = word(ReductionAttr, "reduction")
     result = result_def(T)
 
-    traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$kind $operand `over` $processes attr-dict `:` type($result)"
-
-    def __init__(self, operand: SSAValue, kind: Reduction, processes: int):
-        super().__init__(
-            operands=[operand],
-            properties={"kind": ReductionAttr(kind), "processes": i64_attr(processes)},
-            result_types=[operand.type],
-        )
 
     @property
     def reduction(self) -> Reduction:
@@ -139,50 +133,28 @@ class AllReduceOp(CollectiveOp):
         return self.kind.data
 
 
-@irdl_op_definition
-class AllGatherOp(CollectiveOp):
+class AllGatherOp(CollectiveOp, name="mir.all_gather"):
     """The operands of all `processes`, one behind the other along the first axis; each process gets all of them."""
 
-    name = "mir.all_gather"
-
-    processes = prop_def(I64)
-    operand = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$operand `over` $processes attr-dict `:` type($operand) `->` type($result)"
-
-    def __init__(self, operand: SSAValue, processes: int):
-        first, *rest = shape_of(operand) or (0,)
-        type_ = TensorType(element_of(operand), (first * processes, *rest))
-        super().__init__(operands=[operand], properties={"processes": i64_attr(processes)}, result_types=[type_])
 
     def result_shape(self) -> tuple[int, ...]:
         first, *rest = _with_axis(self.operand)
         return (first * self.count, *rest)
 
 
-@irdl_op_definition
-class ReduceScatterOp(CollectiveOp):
+class ReduceScatterOp(CollectiveOp, name="mir.reduce_scatter"):
     """
     Of the sum of the operands of all `processes`, the part along the first axis that has this process's number.
 
     The extent of the first axis is a multiple of the number of processes.
     """
 
-    name = "mir.reduce_scatter"
-
-    processes = prop_def(I64)
-    operand = operand_def(AnyTensorConstr)
     result = result_def(AnyTensorConstr)
 
-    traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$operand `over` $processes attr-dict `:` type($operand) `->` type($result)"
-
-    def __init__(self, operand: SSAValue, processes: int):
-        first, *rest = shape_of(operand) or (0,)
-        type_ = TensorType(element_of(operand), (first // max(processes, 1), *rest))
-        super().__init__(operands=[operand], properties={"processes": i64_attr(processes)}, result_types=[type_])
 
     def result_shape(self) -> tuple[int, ...]:
         first, *rest = _with_axis(self.operand)
@@ -191,37 +163,25 @@ class ReduceScatterOp(CollectiveOp):
         return (first // self.count, *rest)
 
 
-@irdl_op_definition
-class BroadcastOp(RootedOp):
+class BroadcastOp(RootedOp, name="mir.broadcast"):
     """The operand of the process `root`, in each process."""
-
-    name = "mir.broadcast"
 
     T: ClassVar = VarConstraint("T", base(TensorType))
 
-    root = prop_def(I64)
-    processes = prop_def(I64)
-    operand = operand_def(T)
+    operand: Tensor = tensor(T)
     result = result_def(T)
 
-    traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$operand `from` $root `over` $processes attr-dict `:` type($result)"
 
 
-@irdl_op_definition
-class ReduceToOp(RootedOp):
+class ReduceToOp(RootedOp, name="mir.reduce_to"):
     """The sum of the operands of all `processes` in the process `root`, and 0 in the others."""
-
-    name = "mir.reduce_to"
 
     T: ClassVar = VarConstraint("T", base(TensorType))
 
-    root = prop_def(I64)
-    processes = prop_def(I64)
-    operand = operand_def(T)
+    operand: Tensor = tensor(T)
     result = result_def(T)
 
-    traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$operand `to` $root `over` $processes attr-dict `:` type($result)"
 
 
@@ -253,7 +213,7 @@ class CollectivesBuilder(BuilderCore):
             total = b.all_reduce(b.cast(value, compute_type(element)), Reduction.SUM, processes)
             return b.cast(total * (1.0 / processes), element)
         found = word_of(Reduction, "reduction", kind)
-        return self._communicated(value, lambda x: AllReduceOp(x, found, processes))
+        return self._communicated(value, lambda x: AllReduceOp(x, processes, found))
 
     def all_gather(self, x: Operand, processes: int) -> Value:
         """`mir.all_gather`: `x` of all processes, one behind the other along the first axis."""
@@ -265,11 +225,11 @@ class CollectivesBuilder(BuilderCore):
 
     def broadcast(self, x: Operand, root: int, processes: int) -> Value:
         """`mir.broadcast`: `x` of the process `root`."""
-        return self._communicated(x, lambda x: BroadcastOp(x, root, processes))
+        return self._communicated(x, lambda x: BroadcastOp(x, processes, root))
 
     def reduce_to(self, x: Operand, root: int, processes: int) -> Value:
         """`mir.reduce_to`: the sum of `x` over all processes in the process `root`, 0 in the others."""
-        return self._communicated(x, lambda x: ReduceToOp(x, root, processes))
+        return self._communicated(x, lambda x: ReduceToOp(x, processes, root))
 
     def _communicated(self, x: Operand, make: Callable[[SSAValue], CollectiveOp]) -> Value:
         """The op, of a wider element type where MPI has not that of `x`."""

@@ -7,16 +7,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntAttr, IntegerType, NoneAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_attr_definition,
-    irdl_op_definition,
     lazy_traits_def,
-    opt_prop_def,
-    prop_def,
-    region_def,
     traits_def,
-    var_operand_def,
     var_result_def,
 )
 from xdsl.parser import AttrParser
@@ -25,7 +18,19 @@ from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.effects import remove_effects
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, I64List, IntList, i64_list
+from xdsl_rlx.dialects.mir.core import DeclaredOp
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Body,
+    Field,
+    IntegerList,
+    Tensors,
+    attribute,
+    i64_list,
+    integer_list,
+    region,
+    tensors,
+)
 from xdsl_rlx.dialects.shapes import shape_of
 
 
@@ -39,13 +44,10 @@ def _holders() -> tuple[type[Operation], ...]:
     return VjpOp, FusionOp, ScanOp, IfOp, SwitchOp, WhileOp, RematOp, CustomFnOp, *regions
 
 
-@irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(DeclaredOp, name="mir.yield"):
     """The results of a region."""
 
-    name = "mir.yield"
-
-    values = var_operand_def(AnyTensorConstr)
+    values: Tensors = tensors()
 
     traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(*_holders()), Pure()))
     assembly_format = "attr-dict ($values^ `:` type($values))?"
@@ -54,8 +56,7 @@ class YieldOp(IRDLOperation):
         Operation.__init__(self, operands=values)
 
 
-@irdl_op_definition
-class VjpOp(IRDLOperation):
+class VjpOp(DeclaredOp, name="mir.vjp"):
     """
     The vector-Jacobian product of the one op in `body`, before its rule is applied.
 
@@ -64,19 +65,15 @@ class VjpOp(IRDLOperation):
     results of `mir.vjp` are the cotangents of the operands numbered by `wrt`.
     """
 
-    name = "mir.vjp"
-
-    primals = var_operand_def(AnyTensorConstr)
-    outputs = var_operand_def(AnyTensorConstr)
-    cotangents = var_operand_def(AnyTensorConstr)
-    seeded = prop_def(I64List)
-    wrt = prop_def(I64List)
+    primals: Tensors = tensors()
+    outputs: Tensors = tensors()
+    cotangents: Tensors = tensors()
+    seeded: IntegerList = integer_list()
+    wrt: IntegerList = integer_list()
+    body: Body = region()
     grads = var_result_def(AnyTensorConstr)
-    body = region_def("single_block")
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure(), IsolatedFromAbove())
-    custom_directives = (IntList,)
     assembly_format = (
         "`primals` `(` $primals `:` type($primals) `)` `outputs` `(` $outputs `:` type($outputs) `)` "
         "`cotangents` `(` $cotangents `:` type($cotangents) `)` `of` custom<IntList>($seeded) "
@@ -99,7 +96,7 @@ class VjpOp(IRDLOperation):
         block.add_ops([copy, YieldOp(*copy.results)])
         # a derivative computes values again, and has no effects again
         remove_effects(block)
-        super().__init__(
+        self.assemble(
             operands=[primals, outputs, [c for c in cotangents if c is not None]],
             properties={
                 "seeded": i64_list([i for i, c in enumerate(cotangents) if c is not None]),
@@ -274,8 +271,7 @@ def _numbers(values: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     return tuple(int(value) for value in values.get_values())
 
 
-@irdl_op_definition
-class FusionOp(IRDLOperation):
+class FusionOp(DeclaredOp, name="mir.fusion"):
     """
     Ops that run as one kernel: `body` takes `inputs`, contains the ops and yields the results.
 
@@ -284,12 +280,10 @@ class FusionOp(IRDLOperation):
     these are the loops that the ops can share.
     """
 
-    name = "mir.fusion"
-
-    inputs = var_operand_def(AnyTensorConstr)
+    inputs: Tensors = tensors()
+    body: Body = region()
+    loops: Field[FusionLoopsAttr | None, FusionLoopsAttr | None] = attribute(FusionLoopsAttr, default=None)
     results_ = var_result_def(AnyTensorConstr)
-    loops = opt_prop_def(FusionLoopsAttr)
-    body = region_def("single_block")
 
     traits = traits_def(Pure(), IsolatedFromAbove())
     assembly_format = "`(` $inputs `)` (`loops` $loops^)? attr-dict `:` functional-type(operands, results) $body"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, dataclass_transform
 
-from xdsl.dialects.builtin import LocationAttr, TensorType
+from xdsl.dialects.builtin import LocationAttr, NoneAttr, TensorType
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import (
@@ -41,9 +41,14 @@ from xdsl_rlx.dialects.mir.fields import (
     integer,
     integer_list,
     operands_by_name,
+    optional_region,
+    optional_result,
     optional_tensor,
     real,
+    region,
+    regions,
     steps,
+    string,
     tensor,
     tensors,
     truth,
@@ -125,6 +130,11 @@ class View(OpTrait):
         steps,
         truth,
         attribute,
+        string,
+        region,
+        optional_region,
+        regions,
+        optional_result,
         inherited,
     ),
 )
@@ -132,8 +142,8 @@ class _Declared(IRDLOperation):
     """To type checkers, subclasses have a constructor that takes their fields."""
 
 
-class TensorOp(_Declared, abc.ABC):
-    """An op on tensors without side effects whose result types follow from its operands and properties."""
+class DeclaredOp(_Declared):
+    """An op whose constructor takes its fields, and infers the types of its results."""
 
     if TYPE_CHECKING:
         _operands: SSAValues = inherited()
@@ -149,39 +159,41 @@ class TensorOp(_Declared, abc.ABC):
         _next_op: Operation | None = inherited()
         _prev_op: Operation | None = inherited()
 
-    traits = traits_def(Pure())
     custom_directives = (IntList, Number, NumberList)
 
-    def __init_subclass__(cls, *, name: str | None = None, init: bool = True) -> None:
+    def __init_subclass__(cls, *, name: str | None = None, init: bool = True, kw_only: bool = False) -> None:
         """
-        A class with a name is an op, others are bases.
+        A class with a name is an op, others are bases. With `kw_only`, its own fields are keyword arguments.
 
         `init=False` tells type checkers that the constructor of a base that is written out serves the class.
         """
         super().__init_subclass__()
         if name is not None:
             cls.name = name
-        declare(cls)
+        declare(cls, kw_only)
         if name is not None:
             irdl_op_definition(cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """An op of the values of its fields, in order or by name; VerifyException if they do not fit."""
         arguments = arguments_of(type(self))
-        operands, properties = arguments.parts(arguments.bind(args, kwargs))
-        Operation.__init__(self, operands=operands, properties=properties)
+        values = arguments.bind(args, kwargs)
+        operands, properties = arguments.parts(values)
+        regions = arguments.regions(values, properties) if arguments.region_places else ()
+        Operation.__init__(self, operands=operands, properties=properties, regions=regions)
+        if arguments.optional_results:
+            # only their number counts until their types are known
+            wanted = arguments.wanted_results(values)
+            self.results = SSAValues(OpResult(NoneAttr(), self, index) for index in range(wanted))
         try:
             types = self._inferred()
+            if arguments.has_result_segments:
+                types = arguments.result_types(types, self.properties)
         except (VerifyException, GraphError):
             # its operands may be what the caller takes back now
             self.drop_all_references()
             raise
         self.results = SSAValues(OpResult(type_, self, index) for index, type_ in enumerate(types))
-
-    @property
-    def checked_types(self) -> Sequence[Attribute]:
-        """What `infer_types` says, which is what an op has that the constructor above has just made."""
-        return self.result_types if type(self).__init__ is TensorOp.__init__ else self._inferred()
 
     def assemble(
         self,
@@ -208,15 +220,30 @@ class TensorOp(_Declared, abc.ABC):
         else:
             IRDLOperation.__init__(self, operands=operands, result_types=result_types, properties=properties, **others)
 
-    @abc.abstractmethod
-    def infer_types(self) -> Sequence[Attribute]:
-        """The result types; VerifyException says which operand or property is wrong."""
+    def infer_types(self) -> Sequence[Attribute] | Sequence[Sequence[Attribute]]:
+        """The result types, in their segments if there are several; VerifyException for what does not fit."""
+        return ()
 
-    def _inferred(self) -> Sequence[Attribute]:
+    def _inferred(self) -> Sequence[Any]:
         try:
             return self.infer_types()
         except MixedElementTypes as error:
             raise error.named(operands_by_name(self)) from None
+
+
+class TensorOp(DeclaredOp, abc.ABC):
+    """An op on tensors without side effects whose result types follow from its operands and properties."""
+
+    traits = traits_def(Pure())
+
+    @property
+    def checked_types(self) -> Sequence[Attribute]:
+        """What `infer_types` says, which is what an op has that the constructor has just made."""
+        return self.result_types if type(self).__init__ is DeclaredOp.__init__ else self._inferred()
+
+    @abc.abstractmethod
+    def infer_types(self) -> Sequence[Attribute]:
+        """The result types; VerifyException says which operand or property is wrong."""
 
     def verify_(self) -> None:
         for index, (expected, result) in enumerate(zip(self._inferred(), self.results, strict=True)):

@@ -7,13 +7,13 @@ from math import ceil, isfinite
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import prop_def, result_def, traits_def
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import MirOp, PositionDependent
-from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, i64_attr
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Integer, i64_attr, integer
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, INTS, check_element, element_of, integers, normalize_axis, shape_of
 
@@ -26,7 +26,7 @@ class IotaOp(MirOp, name="mir.iota"):
     or wraps (integers).
     """
 
-    axis = prop_def(I64)
+    axis: Integer = integer()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(PositionDependent())

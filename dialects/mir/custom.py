@@ -22,13 +22,24 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def, var_operand_def, var_result_def
+from xdsl.irdl import irdl_op_definition, traits_def, var_result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, f64_attr, i64_attr, i64_list
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Field,
+    Tensors,
+    Text,
+    attribute,
+    f64_attr,
+    i64_attr,
+    i64_list,
+    string,
+    tensors,
+)
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.names import text_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
@@ -71,9 +82,9 @@ class CustomBase(MirOp):
 
     REGISTRATION: ClassVar[Registration | None] = None
 
-    callee = prop_def(StringAttr)
-    options = opt_prop_def(DictionaryAttr)
-    inputs = var_operand_def(AnyTensorConstr)
+    callee: Text = string()
+    inputs: Tensors = tensors()
+    options: Field[DictionaryAttr | None, DictionaryAttr | None] = attribute(DictionaryAttr, default=None)
     outputs = var_result_def(AnyTensorConstr)
 
     assembly_format = "$callee `(` $inputs `)` (`options` $options^)? attr-dict `:` functional-type(operands, results)"

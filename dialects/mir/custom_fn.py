@@ -6,18 +6,10 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    AttrSizedRegionSegments,
-    irdl_op_definition,
-    opt_region_def,
-    region_def,
-    traits_def,
-    var_operand_def,
     var_result_def,
 )
-from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.calls import shown
@@ -37,13 +29,12 @@ from xdsl_rlx.dialects.mir.bodies import (
     yielded_types,
 )
 from xdsl_rlx.dialects.mir.control import YieldOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Body, OptionalBody, Tensors, optional_region, region, tensors
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, element_of
 
 
-@irdl_op_definition
-class CustomFnOp(BodyOp):
+class CustomFnOp(BodyOp, name="mir.custom_fn"):
     """
     `forward(inputs, captured)`, differentiated by its own `vjp` and `jvp` regions, or through `forward` without them.
 
@@ -54,36 +45,20 @@ class CustomFnOp(BodyOp):
     to `captured`.
     """
 
-    name = "mir.custom_fn"
-
-    inputs = var_operand_def(AnyTensorConstr)
-    captured = var_operand_def(AnyTensorConstr)
+    inputs: Tensors = tensors()
+    captured: Tensors = tensors()
+    forward: Body = region()
+    vjp: OptionalBody = optional_region(default=None)
+    jvp: OptionalBody = optional_region(default=None)
     results_ = var_result_def(AnyTensorConstr)
-    forward = region_def("single_block")
-    vjp = opt_region_def("single_block")
-    jvp = opt_region_def("single_block")
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedRegionSegments(as_property=True))
-    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "(`inputs` `(` $inputs^ `:` type($inputs) `)`)? (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
         "`->` `(` type($results_) `)` $forward (`vjp` $vjp^)? (`jvp` $jvp^)?"
     )
 
-    def __init__(
-        self,
-        inputs: Sequence[SSAValue],
-        captured: Sequence[SSAValue],
-        forward: Block,
-        vjp: Block | None = None,
-        jvp: Block | None = None,
-    ):
-        """Blocks that end with a `mir.yield`; the types of the results follow from that."""
-        super().__init__(
-            operands=[inputs, captured],
-            result_types=[yielded_types(forward)],
-            regions=[Region(forward), *([] if block is None else [Region(block)] for block in (vjp, jvp))],
-        )
+    def infer_types(self) -> list[Attribute]:
+        return yielded_types(self.forward.block)
 
     @property
     def has_rules(self) -> bool:

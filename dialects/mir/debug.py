@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from string import Formatter
 
-from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    IRDLOperation,
-    irdl_op_definition,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.mir.core import HasKernel
-from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, i64_attr
+from xdsl_rlx.dialects.mir.core import DeclaredOp, HasKernel
+from xdsl_rlx.dialects.mir.fields import (
+    OptionalInteger,
+    OptionalTensor,
+    Tensors,
+    Text,
+    integer,
+    optional_tensor,
+    string,
+    tensors,
+)
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand
 from xdsl_rlx.dialects.names import hold_text
 from xdsl_rlx.dialects.shapes import i1, shape_of
@@ -42,8 +42,7 @@ def verify_template(text: str, count: int) -> None:
         raise VerifyException(f"no field of {text!r} has operand {min(missing)}")
 
 
-@irdl_op_definition
-class DebugPrintOp(IRDLOperation):
+class DebugPrintOp(DeclaredOp, name="mir.debug_print"):
     """
     Print `text`, a format string of `str.format` whose fields are the numbers of `inputs`: `"x = {0:.3f}"`.
 
@@ -51,25 +50,16 @@ class DebugPrintOp(IRDLOperation):
     only examples for which it is true are printed. It has no results; its effect keeps its place among other effects.
     """
 
-    name = "mir.debug_print"
+    text: Text = string()
+    inputs: Tensors = tensors()
+    batch: OptionalInteger = integer(default=None)
+    when: OptionalTensor = optional_tensor(default=None)
 
-    text = prop_def(StringAttr)
-    batch = opt_prop_def(I64)
-    inputs = var_operand_def(AnyTensorConstr)
-    when = opt_operand_def(AnyTensorConstr)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(HasKernel(), MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = (
         "$text (`batch` $batch^)? (`inputs` `(` $inputs^ `:` type($inputs) `)`)? (`when` $when^ `:` type($when))? "
         "attr-dict"
     )
-
-    def __init__(self, text: str, inputs: Sequence[SSAValue], batch: int = 0, when: SSAValue | None = None):
-        super().__init__(
-            operands=[inputs, when],
-            properties={"text": StringAttr(text), "batch": i64_attr(batch) if batch else None},
-        )
 
     def __post_init__(self) -> None:
         hold_text(self.properties, "text")

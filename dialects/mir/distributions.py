@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
@@ -131,7 +131,7 @@ class RngPermutationOp(MirOp, name="mir.rng_permutation"):
     `2^32 k` on, one for two elements. A row has less than `2^31` elements.
     """
 
-    key = operand_def(AnyTensorConstr)
+    key: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(HasKernel())

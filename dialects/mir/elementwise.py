@@ -12,7 +12,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     VarConstraint,
     base,
-    prop_def,
     result_def,
     traits_def,
 )
@@ -24,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects.constants import AnyDense
 from xdsl_rlx.dialects.dense_text import ExactDense, hold_exactly, parse_dense, print_dense
 from xdsl_rlx.dialects.mir.core import Elementwise, MirOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Field, Tensor, attribute, tensor
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     FLOATS,
@@ -42,7 +41,7 @@ from xdsl_rlx.dialects.shapes import (
 class ConstantOp(MirOp, name="mir.constant"):
     """`result = value`, of any element type; a splat is stored once."""
 
-    exact_value = prop_def(ExactDense, prop_name="value")
+    exact_value: Field[ExactDense, ExactDense] = attribute(ExactDense, alias="value")
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(ConstantLike())

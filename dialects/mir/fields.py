@@ -1,14 +1,14 @@
-"""Fields of mir ops: what an op takes is said once, as annotated fields of its class, and the rest follows from them.
+"""Fields of mir and hir ops: operands, properties and regions, declared once as annotated fields of a class.
 
-That is its constructor, the text form of an op that has no other, and the arguments of its builder method (`value.py`).
-A field without annotation is xDSL's: the constructor of an op that has such ones for arguments is written out.
+Its constructor, segment sizes, the text form of an op that has no other, and the arguments of its builder method
+(`value.py`) follow from them. A result that is always there is xDSL's `result_def`. A class may write its constructor.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    StringAttr,
     TensorType,
     UnitAttr,
     f64,
@@ -26,17 +27,27 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import (
     AttrConstraint,
     AttrSizedOperandSegments,
+    AttrSizedRegionSegments,
+    AttrSizedResultSegments,
     IRDLOperation,
     OperandDef,
+    OptResultDef,
+    RegionDef,
+    ResultDef,
+    VariadicDef,
     operand_def,
     opt_operand_def,
     opt_prop_def,
+    opt_region_def,
+    opt_result_def,
     prop_def,
+    region_def,
     var_operand_def,
+    var_region_def,
 )
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -104,9 +115,23 @@ IntegerList: TypeAlias = Field[DenseArrayBase[IntegerType], Sequence[int]]
 StepList: TypeAlias = Field[DenseArrayBase[IntegerType], int | Sequence[int]]
 OptionalStepList: TypeAlias = Field[DenseArrayBase[IntegerType], int | Sequence[int] | None]
 Truth: TypeAlias = Field[IntegerAttr[IntegerType], bool]
+Text: TypeAlias = Field[StringAttr, str]
 AxisList: TypeAlias = Field[DenseArrayBase[IntegerType], int | Sequence[int] | None]
 Word: TypeAlias = Field[EnumAttribute[EnumT], EnumT | str]
 OptionalWord: TypeAlias = Field[EnumAttribute[EnumT] | None, EnumT | str | None]
+Body: TypeAlias = Field[Region, Block]
+OptionalBody: TypeAlias = Field[Region | None, Block | None]
+Bodies: TypeAlias = Field[Sequence[Region], Sequence[Block]]
+OptionalResult: TypeAlias = Field[OpResult | None, bool]
+
+
+class Part(Enum):
+    """The part of an op that a field declares."""
+
+    OPERAND = auto()
+    PROPERTY = auto()
+    REGION = auto()
+    RESULT = auto()
 
 
 @dataclass(frozen=True)
@@ -117,10 +142,15 @@ class Declaration:
     given: Any
     """The annotation of the argument."""
     default: Any
-    form: str
+    form: str = ""
     """What the text form has for it, where `{}` is its name."""
-    convert: Callable[[Any, SSAValue], Attribute | None] | None = None
-    """From what is given, and the op's first operand, to the property. None for operands."""
+    convert: Callable[[Any, Any], Attribute | None] | None = None
+    """From the given value, and the op's first operand, to the property."""
+    reads_operand: bool = False
+    """Whether `convert` reads the first operand."""
+    kw_only: bool = False
+    """Whether it is a keyword argument, behind all others."""
+    part: Part = Part.PROPERTY
     alias: str | None = None
     """The name of the argument, and of a property, if it is not that of the field."""
     alone: bool = False
@@ -133,25 +163,56 @@ class Declaration:
     @property
     def is_segment(self) -> bool:
         """Whether it is an operand that may be left out, or several."""
-        return self.convert is None and self.given != "Operand"
+        return self.part == Part.OPERAND and self.given != "Operand"
 
 
-def tensor(constraint: AttrConstraint = AnyTensorConstr, *, alias: str | None = None, alone: bool = False) -> Tensor:
-    """An operand; `alone` if its element type has nothing to do with that of the others."""
-    found = Declaration(operand_def(constraint), "Operand", REQUIRED, "${}", alias=alias, alone=alone)
+def tensor(
+    constraint: AttrConstraint = AnyTensorConstr,
+    *,
+    alias: str | None = None,
+    alone: bool = False,
+    keyword: str | None = None,
+) -> Tensor:
+    """An operand; `alone` if its element type has nothing to do with that of the others. Its text follows `keyword`."""
+    form = "${}" if keyword is None else f"`{keyword}` ${{}}"
+    found = Declaration(operand_def(constraint), "Operand", REQUIRED, form, part=Part.OPERAND, alias=alias, alone=alone)
     return cast(Tensor, found)
 
 
-def optional_tensor(*, default: _Required | None = REQUIRED, alone: bool = False) -> OptionalTensor:
-    """An operand that may be left out; without `default`, by giving None in its place."""
-    found = Declaration(opt_operand_def(AnyTensorConstr), "Operand | None", default, "(`,` ${}^)?", alone=alone)
+def optional_tensor(*, default: _Required | None = REQUIRED, alone: bool = False, keyword: str = ",") -> OptionalTensor:
+    """An operand that may be left out; without `default`, by giving None in its place. Its text follows `keyword`."""
+    definition, form = opt_operand_def(AnyTensorConstr), f"(`{keyword}` ${{}}^)?"
+    found = Declaration(definition, "Operand | None", default, form, part=Part.OPERAND, alone=alone)
     return cast(OptionalTensor, found)
 
 
 def tensors(*, default: tuple[()] | _Required = REQUIRED) -> Tensors:
     """Any number of operands."""
-    found = Declaration(var_operand_def(AnyTensorConstr), "Sequence[Operand]", default, "${}", several=True)
+    definition = var_operand_def(AnyTensorConstr)
+    found = Declaration(definition, "Sequence[Operand]", default, "${}", part=Part.OPERAND, several=True)
     return cast(Tensors, found)
+
+
+def region() -> Body:
+    """A region of one block."""
+    return cast(Body, Declaration(region_def("single_block"), Block, REQUIRED, part=Part.REGION))
+
+
+def optional_region(*, default: None) -> OptionalBody:
+    """A region of one block that may be absent."""
+    return cast(OptionalBody, Declaration(opt_region_def("single_block"), Block | None, default, part=Part.REGION))
+
+
+def regions(*, alias: str) -> Bodies:
+    """Any number of regions of one block each."""
+    found = Declaration(var_region_def("single_block"), Sequence[Block], REQUIRED, part=Part.REGION, alias=alias)
+    return cast(Bodies, found)
+
+
+def optional_result(*, default: bool) -> OptionalResult:
+    """A result that the caller of the constructor asks for: `infer_types` reads whether it is there."""
+    found = Declaration(opt_result_def(AnyTensorConstr), bool, default, part=Part.RESULT)
+    return cast(OptionalResult, found)
 
 
 @overload
@@ -182,15 +243,27 @@ def word(kind: type[EnumAttribute[EnumT]], what: str, *, default: EnumT | _Requi
     return _property(kind, enum | str, default, lambda x, _: kind(word_of(enum, what, x)))
 
 
-def attribute(kind: type[AttributeT]) -> Field[AttributeT, AttributeT]:
-    """An attribute that is given as such."""
-    return cast("Field[AttributeT, AttributeT]", _property(kind, kind, REQUIRED, lambda x, _: x))
+@overload
+def attribute(
+    kind: type[AttributeT], *, default: _Required = REQUIRED, alias: str | None = None
+) -> Field[AttributeT, AttributeT]: ...
+@overload
+def attribute(kind: type[AttributeT], *, default: None) -> Field[AttributeT | None, AttributeT | None]: ...
+def attribute(kind: type[AttributeT], *, default: _Required | None = REQUIRED, alias: str | None = None) -> Any:
+    """An attribute that is given as such, optional if None is the default."""
+    return _property(kind, kind, default, lambda x, _: x, alias)
+
+
+def string() -> Text:
+    """A text."""
+    return cast(Text, _property(StringAttr, str, REQUIRED, lambda x, _: StringAttr(x)))
 
 
 def flag(*, default: bool) -> Flag:
     """A unit attribute that is there or not."""
-    found = Declaration(opt_prop_def(UnitAttr), bool, default, _OPTIONAL, lambda x, _: UnitAttr() if x else None)
-    return cast(Flag, found)
+    return cast(
+        Flag, Declaration(opt_prop_def(UnitAttr), bool, default, _OPTIONAL, lambda x, _: UnitAttr() if x else None)
+    )
 
 
 def integer_list(*, default: Sequence[int] | _Required = REQUIRED) -> IntegerList:
@@ -215,13 +288,12 @@ def steps(*, default: int | _Required | None = REQUIRED, like: str | None = None
         return i64_list(found if isinstance(given, Iterable) else found * (len(shape_of(first)) - 2))
 
     kind = int | Sequence[int] if like is None else int | Sequence[int] | None
-    return Declaration(prop_def(I64List), kind, default, _LIST, convert, like=like)
+    return Declaration(prop_def(I64List), kind, default, _LIST, convert, True, like=like)
 
 
 def truth(*, default: bool) -> Truth:
     """An i1."""
-    found = Declaration(prop_def(I1), bool, default, _REQUIRED, lambda x, _: IntegerAttr.from_bool(x))
-    return cast(Truth, found)
+    return cast(Truth, Declaration(prop_def(I1), bool, default, _REQUIRED, lambda x, _: IntegerAttr.from_bool(x)))
 
 
 @overload
@@ -230,7 +302,8 @@ def axis(*, default: int | _Required = REQUIRED) -> Integer: ...
 def axis(*, default: None) -> OptionalInteger: ...
 def axis(*, default: int | _Required | None = REQUIRED) -> Any:
     """An axis of the first operand, which the constructor counts from the front; optional if None is the default."""
-    return _property(I64, int, default, lambda x, first: i64_attr(normalize_axis(x, len(shape_of(first)))))
+    found = _property(I64, int, default, lambda x, first: i64_attr(normalize_axis(x, len(shape_of(first)))))
+    return replace(found, reads_operand=True)
 
 
 def axes(*, default: None) -> AxisList:
@@ -240,7 +313,7 @@ def axes(*, default: None) -> AxisList:
         rank = len(shape_of(first))
         return i64_list(range(rank) if given is None else normalize_axes(integers("axes", given), rank))
 
-    return cast(AxisList, Declaration(prop_def(I64List), int | Sequence[int] | None, default, _LIST, convert))
+    return cast(AxisList, Declaration(prop_def(I64List), int | Sequence[int] | None, default, _LIST, convert, True))
 
 
 def inherited(*, init: Literal[False] = False) -> Any:
@@ -262,9 +335,14 @@ def _property(
     if default is None:
         definition = opt_prop_def(constraint, prop_name=alias)
         return Declaration(
-            definition, given | None, None, _OPTIONAL, lambda x, first: None if x is None else convert(x, first), alias
+            definition,
+            given | None,
+            None,
+            _OPTIONAL,
+            lambda x, first: None if x is None else convert(x, first),
+            alias=alias,
         )
-    return Declaration(prop_def(constraint, prop_name=alias), given, default, _REQUIRED, convert, alias)
+    return Declaration(prop_def(constraint, prop_name=alias), given, default, _REQUIRED, convert, alias=alias)
 
 
 def word_of(kind: type[EnumT], what: str, given: EnumT | str) -> EnumT:
@@ -283,30 +361,49 @@ def member_of(kind: type[EnumT], what: str, given: EnumT | str) -> EnumT:
         raise VerifyException(f"{what} '{given}' is not one of {', '.join(kind)}") from None
 
 
+_SEGMENTS = (
+    (OperandDef, AttrSizedOperandSegments),
+    (ResultDef, AttrSizedResultSegments),
+    (RegionDef, AttrSizedRegionSegments),
+)
 _OPTIONS = "irdl_options"
 _DECLARED = "__declared__"
 """Where a class keeps its own declarations: under a name that xDSL takes for Python's, not for a definition."""
 
 
-def declare(kind: type[IRDLOperation]) -> None:
+def declare(kind: type[IRDLOperation], kw_only: bool = False) -> None:
     """
     Put xDSL's definitions in the place of the declarations of a class, and a text form where an op has none.
 
+    With `kw_only`, its own are keyword arguments.
+
     An op gets those of its bases once more, because xDSL numbers what a class has before what its bases have.
     """
-    setattr(kind, _DECLARED, {name: found for name, found in vars(kind).items() if isinstance(found, Declaration)})
+    own = {name: found for name, found in vars(kind).items() if isinstance(found, Declaration)}
+    setattr(kind, _DECLARED, {name: replace(found, kw_only=kw_only) for name, found in own.items()})
     declared = declared_by(kind)
     for name in vars(kind)[_DECLARED]:
         delattr(kind, name)
     for name, found in declared.items():
         setattr(kind, name, found.definition)
-    segmented = sum(found.is_segment for found in declared.values()) > 1
-    if segmented and not hasattr(kind, _OPTIONS):
-        setattr(kind, _OPTIONS, (AttrSizedOperandSegments(as_property=True),))
-    if "name" in vars(kind) and kind.assembly_format is None and declared:
+    # xDSL adds those of bases
+    known: list[type] = [type(option) for base in kind.__mro__ for option in vars(base).get(_OPTIONS, ())]
+    wanted = [option for part, option in _SEGMENTS if _variadics(kind, part) > 1 and option not in known]
+    if wanted:
+        setattr(kind, _OPTIONS, tuple(option(as_property=True) for option in wanted))
+    has_text = kind.assembly_format is not None or kind.print is not IRDLOperation.print
+    if "name" in vars(kind) and not has_text and declared:
+        segmented = sum(found.is_segment for found in declared.values()) > 1
         kind.assembly_format = _segmented_form(declared) if segmented else _text_form(declared)
     if "name" in vars(kind) and kind.assembly_format is not None:
         kind.assembly_format = _with_exact_numbers(kind, kind.assembly_format)
+
+
+def _variadics(kind: type[IRDLOperation], part: type) -> int:
+    """The number of operands, results or regions of a class that are optional, or several."""
+    names = dict.fromkeys(name for base in kind.__mro__ for name in vars(base))
+    kinds = (getattr(getattr(kind, name, None), "cls", None) for name in names)
+    return sum(isinstance(one, type) and issubclass(one, part) and issubclass(one, VariadicDef) for one in kinds)
 
 
 def _with_exact_numbers(kind: type[IRDLOperation], form: str) -> str:
@@ -323,11 +420,14 @@ def _is_real(definition: object) -> bool:
 
 
 def declared_by(kind: type[IRDLOperation]) -> dict[str, Declaration]:
-    """The declarations of a class by field, in the order of its constructor: those of its bases, then its own."""
+    """
+    The declarations of a class by field, in the order of its constructor: those of its bases, its own, and those that
+    are keywords only.
+    """
     found: dict[str, Declaration] = {}
     for base in reversed(kind.__mro__):
         found |= vars(base).get(_DECLARED, {})
-    return found
+    return dict(sorted(found.items(), key=lambda item: item[1].kw_only))
 
 
 def operands_by_name(op: IRDLOperation) -> dict[str, SSAValue]:
@@ -345,14 +445,15 @@ def operands_by_name(op: IRDLOperation) -> dict[str, SSAValue]:
 
 
 def _text_form(declared: dict[str, Declaration]) -> str:
-    operands = " `,` ".join(found.form.format(name) for name, found in declared.items() if found.convert is None)
-    operands = operands.replace("`,` (`,`", "(`,`")
+    operands = " ".join(found.form.format(name) for name, found in _operands(declared).items())
+    # a comma in front of an operand that follows no keyword
+    operands = re.sub(r"(?<= )(?=\$)(?<!` )", "`,` ", operands)
     return " ".join([operands, *_properties(declared), "attr-dict `:` functional-type(operands, results)"])
 
 
 def _segmented_form(declared: dict[str, Declaration]) -> str:
     """That of an op of which several operands may be left out, or are several: each of these has its name and type."""
-    operands = {name: found for name, found in declared.items() if found.convert is None}
+    operands = _operands(declared)
     fixed = [name for name, found in operands.items() if not found.is_segment]
     one, several = "(`{0}` ${0}^ `:` type(${0}))?", "(`{0}` `(` ${0}^ `:` type(${0}) `)`)?"
     named = [(several if found.several else one).format(name) for name, found in operands.items() if found.is_segment]
@@ -360,8 +461,12 @@ def _segmented_form(declared: dict[str, Declaration]) -> str:
     return " ".join([*given, *named, *_properties(declared), "attr-dict `->` type(results)"])
 
 
+def _operands(declared: dict[str, Declaration]) -> dict[str, Declaration]:
+    return {name: found for name, found in declared.items() if found.part == Part.OPERAND}
+
+
 def _properties(declared: dict[str, Declaration]) -> list[str]:
-    names = [(found, found.alias or name) for name, found in declared.items() if found.convert is not None]
+    names = [(found, found.alias or name) for name, found in declared.items() if found.part == Part.PROPERTY]
     return [found.form.format(name) for found, name in names]
 
 
@@ -377,15 +482,22 @@ class Arguments:
         places = {name: place for place, name in enumerate(declared)}
         self._like = [(places[name], places[found.like]) for name, found in declared.items() if found.like is not None]
         definition = kind.get_irdl_definition()
-        self._segmented = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
+        segmented = {type(option) for option in definition.options}
+        self._segmented = AttrSizedOperandSegments in segmented
         self._operands = [places[name] for name, _ in definition.operands]
         self._one_each = all(type(part) is OperandDef for _, part in definition.operands)
+        self.region_places = [places[name] for name, _ in definition.regions]
+        self._has_region_segments = AttrSizedRegionSegments in segmented
+        self.has_result_segments = AttrSizedResultSegments in segmented
+        self._result_count = len(definition.results)
+        self.optional_results = [places[name] for name, part in definition.results if type(part) is OptResultDef]
         ir_names = definition.accessor_names
         self._properties = [
             (places[name], ir_names[name][0] if name in ir_names else name, found.convert)
             for name, found in declared.items()
             if found.convert is not None
         ]
+        self._needs_operand = any(found.reads_operand for found in self.declared)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """A value for each argument; TypeError for one that is missing, unknown or given twice."""
@@ -413,11 +525,12 @@ class Arguments:
             for place, other in self._like:
                 values[place] = values[other] if values[place] is None else values[place]
         properties: dict[str, Attribute] = {}
-        if self._operands and self._properties and not operands:
+        if self._needs_operand and not operands:
             raise GraphError(f"{self.kind.name} needs an operand")
+        first = operands[0] if operands else None
         try:
             for place, name, convert in self._properties:
-                if (attribute := convert(values[place], operands[0])) is not None:
+                if (attribute := convert(values[place], first)) is not None:
                     properties[name] = attribute
         except GraphError as error:
             raise GraphError(f"{self.kind.name}: {error}") from None
@@ -426,9 +539,45 @@ class Arguments:
             properties[AttrSizedOperandSegments.attribute_name] = DenseArrayBase.from_list(i32, sizes)
         return operands, properties
 
+    def regions(self, values: Sequence[Any], properties: dict[str, Attribute]) -> list[Region]:
+        """The regions of an op of these values; their segments become a property."""
+        given = [values[place] for place in self.region_places]
+        groups: list[list[Block]] = [[one] if isinstance(one, Block) else list(one or ()) for one in given]
+        if self._has_region_segments:
+            properties[AttrSizedRegionSegments.attribute_name] = DenseArrayBase.from_list(i32, [*map(len, groups)])
+        return [Region(block) for group in groups for block in group]
+
+    def wanted_results(self, values: Sequence[Any]) -> int:
+        """The number of results of an op of these values."""
+        return self._result_count - sum(not values[place] for place in self.optional_results)
+
+    def result_types(self, groups: Sequence[Sequence[Attribute]], properties: dict[str, Attribute]) -> list[Attribute]:
+        """The types of all results, which come in segments; these become a property."""
+        properties[AttrSizedResultSegments.attribute_name] = DenseArrayBase.from_list(i32, [*map(len, groups)])
+        return [type_ for group in groups for type_ in group]
+
 
 def _group(given: SSAValue | Sequence[SSAValue] | None) -> Sequence[SSAValue]:
     return (given,) if isinstance(given, SSAValue) else given or ()
+
+
+def settings_of(op: IRDLOperation) -> dict[str, Any]:
+    """The properties of an op as keyword arguments of its constructor."""
+    declared = declared_by(type(op))
+    names = {name: found.alias or name for name, found in declared.items() if found.part == Part.PROPERTY}
+    return {argument: _plain(getattr(op, name)) for name, argument in names.items()}
+
+
+def _plain(attribute: Attribute | None) -> Any:
+    """What is given to a field for it to hold this attribute."""
+    found: Any = attribute
+    if isinstance(attribute, IntegerAttr | FloatAttr):
+        return found.value.data
+    if isinstance(attribute, EnumAttribute | StringAttr):
+        return found.data
+    if isinstance(attribute, DenseArrayBase):
+        return found.get_values()
+    return isinstance(attribute, UnitAttr) or attribute
 
 
 @cache

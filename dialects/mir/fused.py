@@ -6,12 +6,24 @@ import abc
 
 from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr, MirOp
-from xdsl_rlx.dialects.mir.fields import F64, AnyTensorConstr, OptionalWord, Tensor, f64_attr, tensor, word
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Flag,
+    OptionalTensor,
+    OptionalWord,
+    Real,
+    Tensor,
+    flag,
+    optional_tensor,
+    real,
+    tensor,
+    word,
+)
 from xdsl_rlx.dialects.mir.norm import check_feature_vector, feature_axis
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import (
@@ -47,31 +59,13 @@ class FusedMatmulBiasActOp(MirOp, name="mir.fused_matmul_bias_act"):
 class FusedResidualNormOp(MirOp, abc.ABC):
     """A normalisation along the last axis of `x + residual + bias`, without the bias where there is none."""
 
-    x = operand_def(AnyTensorConstr)
-    residual = operand_def(AnyTensorConstr)
-    bias = opt_operand_def(AnyTensorConstr)
-    gamma = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    eps = prop_def(F64)
+    x: Tensor = tensor()
+    residual: Tensor = tensor()
+    bias: OptionalTensor = optional_tensor(keyword="bias")
+    gamma: Tensor = tensor(keyword="gamma")
+    beta: Tensor = tensor(keyword="beta")
+    eps: Real = real(default=1e-5)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `,` $residual (`bias` $bias^)? `gamma` $gamma `beta` $beta `eps` $eps attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        x: SSAValue,
-        residual: SSAValue,
-        bias: SSAValue | None,
-        gamma: SSAValue,
-        beta: SSAValue,
-        eps: float = 1e-5,
-    ):
-        self.assemble(
-            operands=[x, residual, bias, gamma, beta], properties={"eps": f64_attr(eps)}, result_types=[x.type]
-        )
 
     def infer_types(self) -> tuple[Attribute]:
         axis = feature_axis(self.x, -1, self.eps)
@@ -84,7 +78,7 @@ class FusedResidualNormOp(MirOp, abc.ABC):
         return (self.x.type,)
 
 
-class FusedResidualLnOp(FusedResidualNormOp, init=False, name="mir.fused_residual_ln"):
+class FusedResidualLnOp(FusedResidualNormOp, name="mir.fused_residual_ln"):
     """
     `result = layer_norm(x + residual + bias, gamma, beta)` along the last axis; the bias is optional.
 
@@ -92,7 +86,7 @@ class FusedResidualLnOp(FusedResidualNormOp, init=False, name="mir.fused_residua
     """
 
 
-class FusedResidualRmsNormOp(FusedResidualNormOp, init=False, name="mir.fused_residual_rms_norm"):
+class FusedResidualRmsNormOp(FusedResidualNormOp, name="mir.fused_residual_rms_norm"):
     """
     `result = rms_norm(x + residual + bias, gamma, beta)` along the last axis; the bias is optional.
 
@@ -108,8 +102,8 @@ class FusedSwigluOp(MirOp, name="mir.fused_swiglu"):
     half is `gate`. The result is `[..., n]`.
     """
 
-    packed = operand_def(AnyTensorConstr)
-    gate_first = opt_prop_def(UnitAttr)
+    packed: Tensor = tensor()
+    gate_first: Flag = flag(default=False)
     result = result_def(AnyTensorConstr)
 
     assembly_format = "$packed (`gate_first` $gate_first^)? attr-dict `:` type($packed) `to` type($result)"

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     i8,
 )
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
-from xdsl.irdl import irdl_attr_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_attr_definition, result_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -30,7 +30,19 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import MirOp
-from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, I64List, i64_attr, i64_list
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Field,
+    IntegerList,
+    OptionalInteger,
+    Tensor,
+    attribute,
+    axis,
+    i64_attr,
+    i64_list,
+    integer_list,
+    tensor,
+)
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.number_text import ExactNumbers, hold_numbers_exactly, numbers_text
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, element_of, normalize_axis, shape_of
@@ -100,10 +112,10 @@ class CalibrationAttr(ParametrizedAttribute):
 class AffineOp(MirOp, abc.ABC):
     """A conversion between numbers and i8 levels, with constant scales and zero points: one, or one per channel."""
 
-    operand = operand_def(AnyTensorConstr)
-    scales = prop_def(ExactNumbers)
-    zero_points = prop_def(I64List)
-    axis = opt_prop_def(I64)
+    operand: Tensor = tensor()
+    scales: Field[ExactNumbers, ExactNumbers] = attribute(ExactNumbers)
+    zero_points: IntegerList = integer_list()
+    axis: OptionalInteger = axis(default=None)
     result = result_def(AnyTensorConstr)
 
     assembly_format = (

@@ -12,14 +12,12 @@ from math import isfinite
 
 from xdsl.dialects.builtin import TensorType, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import (
-    F64,
-    I64,
     AnyTensorConstr,
     Integer,
     Real,
@@ -61,8 +59,8 @@ class RngBitsOp(MirOp, name="mir.rng_bits"):
     first) and key `(seed mod 2^32, stream mod 2^32)`. A key `[b.., 2]` is a batch of keys: the result is `[b.., i..]`.
     """
 
-    key = operand_def(AnyTensorConstr)
-    offset = prop_def(I64)
+    key: Tensor = tensor()
+    offset: Integer = integer(default=0)
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(HasKernel())
@@ -84,9 +82,9 @@ class RngUniformOp(MirOp, name="mir.rng_uniform"):
     per key). Bounds are rounded to the element type, and a result that rounds to `high` is the number below it.
     """
 
-    key = operand_def(AnyTensorConstr)
-    low = prop_def(F64)
-    high = prop_def(F64)
+    key: Tensor = tensor()
+    low: Real = real()
+    high: Real = real()
     result = result_def(AnyTensorConstr)
 
     assembly_format = "$key `low` $low `high` $high attr-dict `:` type($key) `to` type($result)"
@@ -118,9 +116,9 @@ class RngNormalOp(MirOp, name="mir.rng_normal"):
     `2 n + i` and `3 n + i`.
     """
 
-    key = operand_def(AnyTensorConstr)
-    mean = prop_def(F64)
-    scale = prop_def(F64)
+    key: Tensor = tensor()
+    mean: Real = real()
+    scale: Real = real()
     result = result_def(AnyTensorConstr)
 
     assembly_format = "$key `mean` $mean `scale` $scale attr-dict `:` type($key) `to` type($result)"

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, f32
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, opt_operand_def, opt_result_def, result_def
+from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import MirOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    OptionalResult,
+    OptionalTensor,
+    Tensor,
+    inherited,
+    optional_result,
+    optional_tensor,
+    tensor,
+)
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, same_element_type, shape_of
 
@@ -29,14 +39,11 @@ class RecurrenceOp(MirOp, abc.ABC):
     before each time, `[S, ..]`: what the gradient starts from.
     """
 
-    state = opt_operand_def(AnyTensorConstr)
-    result = result_def(AnyTensorConstr)
-    final = result_def(AnyTensorConstr)
-    states = opt_result_def(AnyTensorConstr)
-
-    def __init__(self, operands: Sequence[SSAValue], state: SSAValue | None = None, states: bool = False):
-        """`operands` are those in front of the state."""
-        self.assemble(operands=[*operands, state], result_types=self._types(operands, state, states))
+    if TYPE_CHECKING:
+        state: OptionalTensor = inherited()
+        states: OptionalResult = inherited()
+        result: OpResult = inherited()
+        final: OpResult = inherited()
 
     @property
     @abc.abstractmethod
@@ -47,6 +54,11 @@ class RecurrenceOp(MirOp, abc.ABC):
     @abc.abstractmethod
     def shared(self) -> tuple[SSAValue, ...]:
         """The operands that are the same at all times and for the whole batch."""
+
+    def remade(self, operands: Sequence[SSAValue], states: bool) -> RecurrenceOp:
+        """The recurrence of other operands, with or without its states."""
+        make = cast("Callable[..., RecurrenceOp]", type(self))
+        return make(*operands, *([None] if self.state is None else []), states)
 
     @property
     def batch(self) -> int:
@@ -63,22 +75,16 @@ class RecurrenceOp(MirOp, abc.ABC):
     def shapes(cls, *operands: SSAValue) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Those of the result and of the state; VerifyException for operands that do not fit."""
 
-    @classmethod
-    def _types(cls, operands: Sequence[SSAValue], state: SSAValue | None, states: bool) -> list[Attribute | None]:
+    def infer_types(self) -> list[Attribute]:
+        operands = list(self.operands)[: len(self.operands) - (self.state is not None)]
         element = same_element_type(*operands)
         check_element(element, FLOATS)
-        shape, of_state = cls.shapes(*operands)
+        shape, of_state = self.shapes(*operands)
         wide = TensorType(state_element(element), of_state)
-        if state is not None and state.type != wide:
-            raise VerifyException(f"expected a state of type {wide}, got {state.type}")
-        times = shape_of(operands[0])[1]
-        stacked = TensorType(state_element(element), (times, *of_state)) if states else None
-        return [TensorType(element, shape), wide, stacked]
-
-    def infer_types(self) -> list[Attribute]:
-        given = list(self.operands)[: len(self.operands) - (self.state is not None)]
-        found = self._types(given, self.state, self.states is not None)
-        return [type_ for type_ in found if type_ is not None]
+        if self.state is not None and self.state.type != wide:
+            raise VerifyException(f"expected a state of type {wide}, got {self.state.type}")
+        stacked = TensorType(state_element(element), (self.times, *of_state))
+        return [TensorType(element, shape), wide, *([] if self.states is None else [stacked])]
 
 
 def _check(name: str, value: SSAValue, expected: Sequence[int]) -> None:
@@ -104,16 +110,15 @@ class SelectiveScanOp(RecurrenceOp, name="mir.selective_scan"):
     states before each time, `[S, B, H, n]`.
     """
 
-    x = operand_def(AnyTensorConstr)
-    delta = operand_def(AnyTensorConstr)
-    a = operand_def(AnyTensorConstr)
-    b = operand_def(AnyTensorConstr)
-    c = operand_def(AnyTensorConstr)
-    state = opt_operand_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `,` $delta `,` $a `,` $b `,` $c (`from` $state^)? attr-dict `:` functional-type(operands, results)"
-    )
+    x: Tensor = tensor()
+    delta: Tensor = tensor()
+    a: Tensor = tensor()
+    b: Tensor = tensor()
+    c: Tensor = tensor()
+    state: OptionalTensor = optional_tensor(default=None, keyword="from")
+    states: OptionalResult = optional_result(default=False)
+    result = result_def(AnyTensorConstr)
+    final = result_def(AnyTensorConstr)
 
     @property
     def over_time(self) -> tuple[SSAValue, ...]:
@@ -148,16 +153,15 @@ class GatedDeltaNetOp(RecurrenceOp, name="mir.gated_delta_net"):
     are the states before each time, `[S, B, H, n, m]`. Queries and keys are not normalised; the caller does that.
     """
 
-    q = operand_def(AnyTensorConstr)
-    k = operand_def(AnyTensorConstr)
-    v = operand_def(AnyTensorConstr)
-    g = operand_def(AnyTensorConstr)
-    beta = operand_def(AnyTensorConstr)
-    state = opt_operand_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$q `,` $k `,` $v `,` $g `,` $beta (`from` $state^)? attr-dict `:` functional-type(operands, results)"
-    )
+    q: Tensor = tensor()
+    k: Tensor = tensor()
+    v: Tensor = tensor()
+    g: Tensor = tensor()
+    beta: Tensor = tensor()
+    state: OptionalTensor = optional_tensor(default=None, keyword="from")
+    states: OptionalResult = optional_result(default=False)
+    result = result_def(AnyTensorConstr)
+    final = result_def(AnyTensorConstr)
 
     @property
     def over_time(self) -> tuple[SSAValue, ...]:
@@ -196,7 +200,7 @@ class RecurrenceBuilder(BuilderCore):
         return self._recurrence(GatedDeltaNetOp, self.operands(q, k, v, g, beta), state)
 
     def _recurrence(
-        self, kind: type[RecurrenceOp], operands: Sequence[SSAValue], state: Operand | None
+        self, kind: Callable[..., RecurrenceOp], operands: Sequence[SSAValue], state: Operand | None
     ) -> tuple[Value, Value]:
-        op = self.emit(kind, operands, None if state is None else self.operand(state, operands[0]))
+        op = self.emit(kind, *operands, None if state is None else self.operand(state, operands[0]))
         return self.value(op.result), self.value(op.final)

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    operand_def,
-    region_def,
     result_def,
-    traits_def,
-    var_operand_def,
 )
-from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.calls import shown
@@ -37,7 +30,7 @@ from xdsl_rlx.dialects.mir.bodies import (
 from xdsl_rlx.dialects.mir.cast import CastOp
 from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.elementwise import BinaryOp, CompareOp, ConstantOp, UnaryOp, WhereOp
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr
+from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Body, Tensor, Tensors, region, tensor, tensors
 from xdsl_rlx.dialects.mir.pool import ResizeNearest2xOp
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import check_size, dims, element_of, shape_of
@@ -45,8 +38,7 @@ from xdsl_rlx.dialects.shapes import check_size, dims, element_of, shape_of
 ELEMENTWISE = (UnaryOp, BinaryOp, CompareOp, WhereOp, CastOp)
 
 
-@irdl_op_definition
-class ElementwiseRegionOp(BodyOp):
+class ElementwiseRegionOp(BodyOp, name="mir.elementwise_region"):
     """
     `body(inputs)`, where `body` consists of elementwise ops (unary, binary, compare, where, cast) and rank-0 constants.
 
@@ -54,74 +46,56 @@ class ElementwiseRegionOp(BodyOp):
     An input may be resized first, by `mir.resize_nearest_2x` ops on the argument: the prologue of the region.
     """
 
-    name = "mir.elementwise_region"
-
-    inputs = var_operand_def(AnyTensorConstr)
+    inputs: Tensors = tensors()
+    body: Body = region()
     result = result_def(AnyTensorConstr)
-    body = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = "(`(` $inputs^ `:` type($inputs) `)`)? attr-dict `->` type($result) $body"
 
-    def __init__(self, inputs: Sequence[SSAValue], body: Block):
-        """A block that ends with a `mir.yield` of one value; the type of the result follows from that."""
-        super().__init__(operands=[inputs], result_types=yielded_types(body), regions=[Region(body)])
+    def infer_types(self) -> list[Attribute]:
+        return yielded_types(self.body.block)
 
     def verify_(self) -> None:
         verify_arguments(self.body.block, "the body", [(f"input {n}", x.type) for n, x in enumerate(self.inputs)])
         _verify_result(self.result, verify_elementwise(self.body.block))
 
 
-@irdl_op_definition
-class TransformRegionOp(BodyOp):
+class TransformRegionOp(BodyOp, name="mir.transform_region"):
     """`body(operand)`, where `body` is a chain of `mir.resize_nearest_2x` ops."""
 
-    name = "mir.transform_region"
-
-    operand = operand_def(AnyTensorConstr)
+    operand: Tensor = tensor()
+    body: Body = region()
     result = result_def(AnyTensorConstr)
-    body = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = "$operand `:` type($operand) attr-dict `->` type($result) $body"
 
-    def __init__(self, operand: SSAValue, body: Block):
-        """A block that ends with a `mir.yield` of one value; the type of the result follows from that."""
-        super().__init__(operands=[operand], result_types=yielded_types(body), regions=[Region(body)])
+    def infer_types(self) -> list[Attribute]:
+        return yielded_types(self.body.block)
 
     def verify_(self) -> None:
         verify_arguments(self.body.block, "the body", [("the operand", self.operand.type)])
         _verify_result(self.result, verify_chain(self.body.block))
 
 
-@irdl_op_definition
-class BatchElementwiseRegionOp(BodyOp):
+class BatchElementwiseRegionOp(BodyOp, name="mir.batch_elementwise_region"):
     """
     `body(input, captured)` for each of several inputs of one type, concatenated along axis 0.
 
     `body` is as in `mir.elementwise_region`, with or without resized arguments; all inputs share `captured`.
     """
 
-    name = "mir.batch_elementwise_region"
-
-    inputs = var_operand_def(AnyTensorConstr)
-    captured = var_operand_def(AnyTensorConstr)
+    inputs: Tensors = tensors()
+    captured: Tensors = tensors()
+    body: Body = region()
     result = result_def(AnyTensorConstr)
-    body = region_def("single_block")
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "`(` $inputs `:` type($inputs) `)` (`captured` `(` $captured^ `:` type($captured) `)`)? attr-dict "
         "`->` type($result) $body"
     )
 
-    def __init__(self, inputs: Sequence[SSAValue], captured: Sequence[SSAValue], body: Block):
-        """A block that ends with a `mir.yield` of one value; the type of the result follows from that."""
-        part = end_of(body).values[0]
-        super().__init__(
-            operands=[inputs, captured], result_types=[_concatenated(part, len(inputs))], regions=[Region(body)]
-        )
+    def infer_types(self) -> list[Attribute]:
+        return [_concatenated(end_of(self.body.block).values[0], len(self.inputs))]
 
     def verify_(self) -> None:
         if not self.inputs:

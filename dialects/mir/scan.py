@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import TensorType, UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    AttrSizedResultSegments,
-    irdl_op_definition,
-    opt_prop_def,
-    prop_def,
-    region_def,
-    traits_def,
-    var_operand_def,
     var_result_def,
 )
-from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.calls import shown
@@ -35,9 +26,21 @@ from xdsl_rlx.dialects.mir.bodies import (
     several,
     verify_arguments,
     verify_end,
+    yielded_values,
 )
 from xdsl_rlx.dialects.mir.control import YieldOp
-from xdsl_rlx.dialects.mir.fields import I64, AnyTensorConstr, i64_attr
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    Body,
+    Flag,
+    Integer,
+    OptionalInteger,
+    Tensors,
+    flag,
+    integer,
+    region,
+    tensors,
+)
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand
 from xdsl_rlx.dialects.shapes import AnyTensor, element_of, shape_of
 
@@ -45,8 +48,7 @@ ScanBody: TypeAlias = Callable[..., Any]
 """`(carry, x) -> (carry, y)`, each of them a value or a tuple of values, y or None."""
 
 
-@irdl_op_definition
-class ScanOp(BodyOp):
+class ScanOp(BodyOp, name="mir.scan"):
     """
     `carry, y[t] = body(carry, x[t], captured)` for t = 0 .. length - 1, or down from there with `reverse`.
 
@@ -58,21 +60,17 @@ class ScanOp(BodyOp):
     the gradient of an enclosing scan saves nothing of this scan and recomputes it. Neither changes values.
     """
 
-    name = "mir.scan"
-
-    init = var_operand_def(AnyTensorConstr)
-    xs = var_operand_def(AnyTensorConstr)
-    captured = var_operand_def(AnyTensorConstr)
-    length = prop_def(I64)
-    reverse = opt_prop_def(UnitAttr)
-    checkpoints = opt_prop_def(I64)
-    recomputed = opt_prop_def(UnitAttr)
+    init: Tensors = tensors()
+    xs: Tensors = tensors()
+    captured: Tensors = tensors()
+    length: Integer = integer()
+    body: Body = region()
+    reverse: Flag = flag(default=False)
+    checkpoints: OptionalInteger = integer(default=None)
+    recomputed: Flag = flag(default=False)
     carries = var_result_def(AnyTensorConstr)
     ys = var_result_def(AnyTensorConstr)
-    body = region_def("single_block")
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedResultSegments(as_property=True))
-    traits = traits_def(RecursiveMemoryEffect(), IsolatedFromAbove())
     assembly_format = (
         "$length (`reverse` $reverse^)? (`checkpoints` $checkpoints^)? (`recomputed` $recomputed^)? "
         "(`carries` `(` $init^ `:` type($init) `)`)? "
@@ -80,31 +78,9 @@ class ScanOp(BodyOp):
         "`->` `(` type($carries) `)` (`stacked` `(` type($ys)^ `)`)? $body"
     )
 
-    def __init__(
-        self,
-        init: Sequence[SSAValue],
-        xs: Sequence[SSAValue],
-        captured: Sequence[SSAValue],
-        length: int,
-        body: Block,
-        reverse: bool = False,
-        checkpoints: int | None = None,
-        recomputed: bool = False,
-    ):
-        """`body` is a block that ends with its `mir.yield`; the types of the results follow from that."""
-        last = body.last_op
-        yielded = list(last.operands) if last is not None else []
-        super().__init__(
-            operands=[init, xs, captured],
-            properties={
-                "length": i64_attr(length),
-                "reverse": UnitAttr() if reverse else None,
-                "checkpoints": None if checkpoints is None else i64_attr(checkpoints),
-                "recomputed": UnitAttr() if recomputed else None,
-            },
-            result_types=[[x.type for x in init], [stacked(y, length) for y in yielded[len(init) :]]],
-            regions=[Region(body)],
-        )
+    def infer_types(self) -> tuple[Sequence[Attribute], Sequence[Attribute]]:
+        yielded = yielded_values(self.body.block)[len(self.init) :]
+        return [x.type for x in self.init], [stacked(y, self.times) for y in yielded]
 
     @property
     def times(self) -> int:

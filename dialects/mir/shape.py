@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import VarConstraint, base, operand_def, result_def, traits_def
+from xdsl.irdl import VarConstraint, base, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import AlongAxis, MirOp, View
@@ -39,7 +39,7 @@ from xdsl_rlx.dialects.shapes import (
 class ReshapeOp(MirOp, name="mir.reshape"):
     """`result` has the elements of `operand` in row-major order under another shape of as many elements."""
 
-    operand = operand_def(AnyTensorConstr)
+    operand: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(View())
@@ -152,7 +152,7 @@ class ConcatOp(MirOp, name="mir.concat"):
 class ExpandOp(MirOp, name="mir.expand"):
     """`result` is `operand` broadcast, as in NumPy's `broadcast_to`, to the shape of the result."""
 
-    operand = operand_def(AnyTensorConstr)
+    operand: Tensor = tensor()
     result = result_def(AnyTensorConstr)
 
     traits = traits_def(View())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     result_def,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -72,7 +71,6 @@ class FusedAttentionBlockOp(MirOp, name="mir.fused_attention_block"):
     sin: OptionalTensor = optional_tensor(default=None, alone=True)
     result = result_def(AnyTensorConstr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$hidden `,` $qkv_w `,` $out_w (`mask` $mask^ `:` type($mask))? (`qkv_b` $qkv_b^ `:` type($qkv_b))? "
         "(`out_b` $out_b^ `:` type($out_b))? (`cos` $cos^ `:` type($cos))? (`sin` $sin^ `:` type($sin))? "
@@ -135,7 +133,6 @@ class FusedTransformerLayerOp(MirOp, name="mir.fused_transformer_layer"):
     activation: OptionalWord[Activation] = word(ActivationAttr, "activation", default=None)
     result = result_def(AnyTensorConstr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$hidden `,` $qkv_w `,` $out_w `,` $ln1_g `,` $fc1_w `,` $fc2_w `,` $ln2_g (`mask` $mask^ `:` type($mask))? "
         "(`qkv_b` $qkv_b^ `:` type($qkv_b))? (`out_b` $out_b^ `:` type($out_b))? "

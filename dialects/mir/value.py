@@ -23,7 +23,7 @@ from xdsl_rlx.dialects.constants import NAMED, AnyDense, Array, DTypeName, Neste
 from xdsl_rlx.dialects.errors import GraphAttributeError, GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
-from xdsl_rlx.dialects.mir.fields import REQUIRED, Declaration, arguments_of
+from xdsl_rlx.dialects.mir.fields import REQUIRED, Declaration, Part, arguments_of
 from xdsl_rlx.dialects.mir.no_numbers import WithoutNumbers
 from xdsl_rlx.dialects.mir.numpy_methods import NumpyMethods
 from xdsl_rlx.dialects.mir.promotion import Kind, applied
@@ -455,7 +455,9 @@ def _emitter(make: Callable[P, TensorOp]) -> Callable[..., TensorOp]:
     kind = cast("type[TensorOp]", make)
     arguments = arguments_of(kind)
     tensors = [
-        (place, found.alone, found.several) for place, found in enumerate(arguments.declared) if found.convert is None
+        (place, found.alone, found.several)
+        for place, found in enumerate(arguments.declared)
+        if found.part == Part.OPERAND
     ]
     shared = [place for place, alone, _ in tensors if not alone]
 
@@ -491,12 +493,28 @@ def _described(build: FunctionT, kind: type[TensorOp], count: int | None, annota
     return build
 
 
+def with_options(options: type[Any], **defaults: object) -> Callable[[FunctionT], FunctionT]:
+    """Show the fields of a typed dictionary, which a method takes as `**options`, in its signature; None by default."""
+
+    def decorate(function: FunctionT) -> FunctionT:
+        signature = inspect.signature(function)
+        *parameters, _ = signature.parameters.values()
+        kind = inspect.Parameter.KEYWORD_ONLY
+        for name, annotation in options.__annotations__.items():
+            parameters.append(inspect.Parameter(name, kind, default=defaults.get(name), annotation=annotation))
+        vars(function)["__signature__"] = signature.replace(parameters=parameters)
+        return function
+
+    return decorate
+
+
 _KIND = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _parameter(name: str, declared: Declaration) -> inspect.Parameter:
     default = inspect.Parameter.empty if declared.default is REQUIRED else declared.default
-    return inspect.Parameter(name, _KIND, default=default, annotation=declared.given)
+    kind = inspect.Parameter.KEYWORD_ONLY if declared.kw_only else _KIND
+    return inspect.Parameter(name, kind, default=default, annotation=declared.given)
 
 
 def resolve_shape(shape: Sequence[int], new_shape: Sequence[int]) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ def counted(op: Operation, b: MirBuilder, _: NormalizeCosts) -> Sequence[Value] 
     last, count, inside = end_of(body), body.insert_arg(COUNT, n), _before_end(body)
     last.operands = [*last.operands, (inside.value(count) + 1).ssa]
     zero = b.scalar(0, i32)
-    loop = b.builder.insert(WhileOp([*op.init, zero.ssa], op.captured, None, condition, body))
+    loop = b.builder.insert(WhileOp([*op.init, zero.ssa], op.captured, condition, body))
     return [b.value(x) for x in loop.carries]
 
 

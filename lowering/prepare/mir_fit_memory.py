@@ -77,4 +77,4 @@ def _keep_products_in_loops(module: ModuleOp) -> None:
     """Have each scan say that memory counts, as one with `checkpoints` does: here, at all times."""
     for op in module.walk():
         if isinstance(op, ScanOp) and op.checkpoints is None and op.times > 0:
-            op.checkpoints = op.length
+            op.properties["checkpoints"] = op.length

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import TensorType, f32, f64, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 import xdsl_rlx as rlx
@@ -14,14 +14,19 @@ from xdsl_rlx.builder import HirGraph
 from xdsl_rlx.dialects.hir import Hir
 from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.mir import Mir
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp
+from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.core import MirOp
+from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
 from xdsl_rlx.dialects.mir.elementwise import AddOp
-from xdsl_rlx.dialects.mir.fields import declared_by
+from xdsl_rlx.dialects.mir.fields import Part, declared_by, settings_of
 from xdsl_rlx.dialects.mir.index import CumsumBackwardOp, GatherOp, TopkOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.norm import LayerNormOp
 from xdsl_rlx.dialects.mir.pool import PoolOp
+from xdsl_rlx.dialects.mir.recurrence import SelectiveScanOp
 from xdsl_rlx.dialects.mir.reduce import ReduceMaxOp
+from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.shape import ConcatOp, NarrowOp
 from xdsl_rlx.dialects.mir.spectral import FftOp
 from xdsl_rlx.dialects.mir.value import OP
@@ -61,7 +66,7 @@ def test_a_derived_method_has_the_arguments_and_the_words_of_its_op(name: str):
     "op", [op for op in (*Mir.operations, *Hir.operations) if declared_by(op)], ids=lambda op: op.name
 )
 def test_operands_are_numbered_as_the_constructor_has_them(op: type[MirOp]):
-    operands = [name for name, found in declared_by(op).items() if found.convert is None]
+    operands = [name for name, found in declared_by(op).items() if found.part == Part.OPERAND]
     assert [name for name, _ in op.get_irdl_definition().operands] == operands
 
 
@@ -128,6 +133,39 @@ def test_an_op_that_does_not_fit_leaves_no_uses():
     with pytest.raises(VerifyException, match="do not broadcast"):
         AddOp(x, y)
     assert not x.uses.get_length() and not y.uses.get_length()
+
+
+def test_an_optional_result_is_there_if_it_is_asked_for():
+    x, a, row = value(2, 3, 4), value(4, 5), value(2, 3, 5)
+    without, states = SelectiveScanOp(x, x, a, row, row), SelectiveScanOp(x, x, a, row, row, states=True)
+    assert without.states is None and len(without.results) == 2
+    assert states.states is not None and states.states.type == TensorType(f32, (3, 2, 4, 5))
+    assert list(states.results) == [states.result, states.final, states.states]
+
+
+def test_blocks_become_regions_and_segments_properties():
+    def ended(*types: Any, first: int = 0) -> Block:
+        block = Block(arg_types=types)
+        block.add_op(YieldOp(*block.args[first:]))
+        return block
+
+    x = value(2)
+    scan = ScanOp([x], [value(3, 4)], [], 3, ended(x.type, TensorType(f32, (4,))))
+    assert [y.type for y in scan.carries] == [x.type] and [y.type for y in scan.ys] == [TensorType(f32, (3, 4))]
+    assert ScanOp([], [], [], 3, ended()).results == ()
+    function = CustomFnOp([x], [], ended(x.type), jvp=ended(x.type, x.type, first=1))
+    assert function.vjp is None and function.jvp is not None
+    function.verify()
+
+
+def test_properties_of_an_op_are_keyword_arguments_of_another():
+    q = value(2, 3, 8)
+    op = AttentionOp(q, q, q, num_heads=2, num_kv_heads=2, mask_kind="causal", score_scale=0.5)
+    back = AttentionBackwardOp(q, q, q, op.result, op.lse, q, **settings_of(op))
+    assert settings_of(back) == settings_of(op)
+    assert {name: op.properties[name] for name in op.properties} == {
+        name: found for name, found in back.properties.items() if name != "operandSegmentSizes"
+    }
 
 
 def test_numbers_take_the_element_type_of_the_others_unless_they_stand_alone():

@@ -337,6 +337,23 @@ def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
             assert length <= 60, f"{node.name} in {_name(path)} has {length} lines: split it"
 
 
+RAW = {
+    *(f"{kind}{part}_def" for kind in ("", "opt_", "var_") for part in ("operand", "region")),
+    *("prop_def", "opt_prop_def", "attr_def", "opt_attr_def", "opt_result_def"),
+    *("AttrSizedOperandSegments", "AttrSizedResultSegments", "AttrSizedRegionSegments"),
+}
+"""Definitions of xDSL for which `mir/fields.py` has fields."""
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.parent.name in ("mir", "hir")], ids=_name)
+def test_an_op_of_mir_or_hir_declares_fields(path: Path) -> None:
+    if path.name != "fields.py":
+        names = {
+            alias.name for node in ast.walk(_tree(path)) if isinstance(node, ast.ImportFrom) for alias in node.names
+        }
+        assert not names & RAW, f"{_name(path)} imports {sorted(names & RAW)}: use the fields of mir/fields.py"
+
+
 START = """
 import sys
 {statement}

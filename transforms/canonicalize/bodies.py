@@ -179,9 +179,8 @@ def tidy_while(op: WhileOp, b: MirBuilder) -> Values | None:
         values = [inside.get(k, x) for k, x in enumerate(op.init)]
         found = results_of(source, [*values, *(_entered(body.b, x) for x in op.captured)], body.b)
         blocks.append(body.end(found[k] for k in wanted))
-    loop = b.emit(
-        WhileOp, [op.init[k] for k in carries], isolate_all(blocks, len(carries)), op.most, *blocks, remedy=op.remedy
-    )
+    captured, init = isolate_all(blocks, len(carries)), [op.init[k] for k in carries]
+    loop = b.emit(WhileOp, init, captured, *blocks, max_iterations=op.most, remedy=op.remedy)
     results: dict[int, SSAValue] = {k: op.init[k] for k in same}
     results |= zip(carries, loop.carries, strict=True)
     return [*(results.get(k) for k in range(n)), loop.trips]

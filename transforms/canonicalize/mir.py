@@ -25,6 +25,7 @@ from xdsl_rlx.dialects.mir import (
     shape,
     transcendental,
 )
+from xdsl_rlx.dialects.mir.fields import settings_of
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.subscripts import every
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8, u32
@@ -614,13 +615,6 @@ def drop_unread_bias_cotangent(op: attention.AttentionBackwardOp, b: MirBuilder)
     """Large as it may be, where nothing reads it."""
     if op.dbias is None or op.dbias.first_use is not None:
         return None
-    without = b.emit(
-        attention.AttentionBackwardOp,
-        (op.q, op.k, op.v),
-        op.mask,
-        (op.out, op.lse),
-        op.dy,
-        op.d_lse,
-        attention.Configuration.of(op),
-    )
+    operands = (op.q, op.k, op.v, op.out, op.lse, op.dy, op.mask, op.d_lse)
+    without = b.emit(attention.AttentionBackwardOp, *operands, **settings_of(op))
     return [*without.results, None]

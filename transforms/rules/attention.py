@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType, f32, i1
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, Configuration, MaskKind
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionLike, AttentionOp, MaskKind
 from xdsl_rlx.dialects.mir.cast import CastOp
 from xdsl_rlx.dialects.mir.elementwise import DivOp, ExpOp, MulOp
+from xdsl_rlx.dialects.mir.fields import settings_of
 from xdsl_rlx.dialects.mir.heads import HeadLayout
 from xdsl_rlx.dialects.mir.linalg import DotGeneralOp, MatmulOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
@@ -238,18 +240,21 @@ def _attention(b: MirBuilder, scores: ScoresByHand, v: Laid, to: LeadingAxes, fu
     element, width = element_of(q.ssa), q.shape[-1]
     # numbers of half floats are so few that another one is another scale
     scale, precise = scores.total_scale, f32 if is_half(q.ssa) else element
-    chosen = Configuration(
-        heads,
-        kv[0].shape[1],
-        HeadLayout.BHSD,
-        seen.kind,
-        seen.window,
-        None if is_close(scale, max(width, 1) ** -0.5, precise) else shortest(scale, precise),
-        None if scores.softcap is None else shortest(scores.softcap, precise),
-    )
     mask = seen.build(b)
-    fourth = None if mask is None else mask_of(b, mask, full, to).ssa
-    made = b.emit(AttentionOp, q.ssa, kv[0].ssa, kv[1].ssa, fourth, chosen)
+    made = b.emit(
+        AttentionOp,
+        q.ssa,
+        kv[0].ssa,
+        kv[1].ssa,
+        None if mask is None else mask_of(b, mask, full, to).ssa,
+        num_heads=heads,
+        num_kv_heads=kv[0].shape[1],
+        layout=HeadLayout.BHSD,
+        mask_kind=seen.kind,
+        window=seen.window,
+        score_scale=None if is_close(scale, max(width, 1) ** -0.5, precise) else shortest(scale, precise),
+        attn_logit_softcap=None if scores.softcap is None else shortest(scores.softcap, precise),
+    )
     return b.reshape(made.result, (*full, q.shape[-2], kv[1].shape[-1]))
 
 
@@ -291,8 +296,8 @@ def _relaid(op: AttentionOp, qkv: Sequence[SSAValue], layout: HeadLayout) -> Rai
         return None
     q, k, v = qkv
     leaves = (q, k, v, *(() if op.mask is None else (op.mask,)))
-    chosen = Configuration.of(op)._replace(layout=layout)
-    return Raised(leaves, lambda b: b.value(b.emit(AttentionOp, q, k, v, op.mask, chosen).result))
+    chosen: dict[str, Any] = {**settings_of(op), "layout": layout}
+    return Raised(leaves, lambda b: b.value(b.emit(AttentionOp, q, k, v, op.mask, **chosen).result))
 
 
 @decompose(AttentionBackwardOp)
@@ -328,9 +333,8 @@ def attention_vjp(op: AttentionOp, b: MirBuilder, g: Value | None, d_lse: Value 
         if not made:
             dy = b.zeros_like(op.result) if g is None else g
             seed = None if d_lse is None else d_lse.ssa
-            saved, with_dbias = (op.result, op.lse), op.kind == MaskKind.BIAS
-            qkv, chosen = (op.q, op.k, op.v), Configuration.of(op)
-            made.append(b.emit(AttentionBackwardOp, qkv, op.mask, saved, dy.ssa, seed, chosen, with_dbias))
+            operands, dbias = (op.q, op.k, op.v, op.result, op.lse, dy.ssa), op.kind == MaskKind.BIAS
+            made.append(b.emit(AttentionBackwardOp, *operands, op.mask, seed, dbias, **settings_of(op)))
         return made[0]
 
     def of_bias() -> Value:
@@ -377,7 +381,7 @@ def attention_vmap(
     """A batch of batches is a batch."""
     new = _mapped(op, b, has_axis, size, operands)
     mask = None if op.mask is None else new[op.mask]
-    made = b.emit(AttentionOp, new[op.q], new[op.k], new[op.v], mask, Configuration.of(op))
+    made = b.emit(AttentionOp, new[op.q], new[op.k], new[op.v], mask, **settings_of(op))
     return [b.reshape(x, (size, *shape_of(old))) for x, old in zip(made.results, op.results, strict=True)]
 
 
@@ -389,13 +393,11 @@ def attention_backward_vmap(
     new = _mapped(op, b, has_axis, size, operands)
     made = b.emit(
         AttentionBackwardOp,
-        (new[op.q], new[op.k], new[op.v]),
-        None if op.mask is None else new[op.mask],
-        (new[op.out], new[op.lse]),
-        new[op.dy],
-        None if op.d_lse is None else new[op.d_lse],
-        Configuration.of(op),
-        op.dbias is not None,
+        *(new[x] for x in (op.q, op.k, op.v, op.out, op.lse, op.dy)),
+        mask=None if op.mask is None else new[op.mask],
+        d_lse=None if op.d_lse is None else new[op.d_lse],
+        dbias=op.dbias is not None,
+        **settings_of(op),
     )
     found = [b.reshape(x, (size, op.extents.batch, *shape_of(x)[1:])) for x in made.results]
     if op.dbias is not None and shape_of(op.dbias)[0] != op.extents.batch:

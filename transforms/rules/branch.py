@@ -369,7 +369,7 @@ def while_jvp(op: WhileOp, b: MirBuilder, *tangents: Value | None) -> Together:
         condition.end([_asked(op, condition.block.args[:n], condition.b)]),
         body.end([*values, *(or_zeros(body.b, found[i], values[i]) for i in moving)]),
     ]
-    loop = b.emit(WhileOp, init, isolate_all(blocks, len(init)), op.most, *blocks, remedy=op.remedy)
+    loop = b.emit(WhileOp, init, isolate_all(blocks, len(init)), *blocks, max_iterations=op.most, remedy=op.remedy)
     leaving = dict(zip(moving, loop.carries[n:], strict=True))
     return Together(
         [*map(b.value, loop.carries[:n]), b.value(loop.trips)],
@@ -404,7 +404,9 @@ def while_vmap(op: WhileOp, b: MirBuilder, batched: Sequence[bool], size: int, *
         condition.end([asked.values[op.asked]]),
         body.end(after.with_axis(y) if i in carries else after.values[y] for i, y in enumerate(op.last.values)),
     ]
-    loop = b.emit(WhileOp, [x.ssa for x in start], isolate_all(blocks, n), op.most, *blocks, remedy=op.remedy)
+    loop = b.emit(
+        WhileOp, [x.ssa for x in start], isolate_all(blocks, n), *blocks, max_iterations=op.most, remedy=op.remedy
+    )
     left = [b.value(x) if i in carries else lift(b, b.value(x), size) for i, x in enumerate(loop.carries)]
     return [*left, lift(b, b.value(loop.trips), size)]
 
@@ -441,7 +443,14 @@ def _until_all_are_done(
         condition.end([any_left.ssa]),
         body.end(x.ssa for x in (*after, still, body.b.add(trips, body.b.cast(active, i32)))),
     ]
-    loop = b.emit(WhileOp, [x.ssa for x in init], isolate_all(blocks, len(init)), op.most, *blocks, remedy=op.remedy)
+    loop = b.emit(
+        WhileOp,
+        [x.ssa for x in init],
+        isolate_all(blocks, len(init)),
+        *blocks,
+        max_iterations=op.most,
+        remedy=op.remedy,
+    )
     return [*map(b.value, loop.carries[:n]), b.value(loop.carries[n + 1])]
 
 

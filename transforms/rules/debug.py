@@ -44,7 +44,7 @@ def _guard(block: Block, predicate: SSAValue) -> None:
             b = MirBuilder(Builder(InsertPoint.before(op)))
             taken = b.expand(predicate, op.batch_shape)
             when = taken if op.when is None else b.and_(taken, op.when)
-            copy = DebugPrintOp(op.text.data, op.inputs, op.batch_rank, when.ssa)
+            copy = DebugPrintOp(op.text.data, op.inputs, op.batch_rank or None, when.ssa)
             copy.location = op.location
             block.insert_op_before(copy, op)
             op.detach()

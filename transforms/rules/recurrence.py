@@ -41,8 +41,7 @@ def _results(op: RecurrenceOp, b: MirBuilder, final: Value, ys: Elements) -> lis
 
 def with_states(op: RecurrenceOp, b: MirBuilder) -> RecurrenceOp:
     """The same op that gives its states too."""
-    given = list(op.operands)[: len(op.operands) - (op.state is not None)]
-    return b.emit(type(op), given, op.state, True)
+    return b.builder.insert(op.remade(op.operands, True))
 
 
 def _states(op: RecurrenceOp, b: MirBuilder) -> Value:
@@ -207,8 +206,7 @@ def _recurrence_vmap(
         x.ssa if old in op.shared else fold(b, x if has else lift(b, x, size)).ssa
         for old, x, has in zip(op.operands, operands, batched, strict=True)
     ]
-    state = None if op.state is None else folded.pop()
-    made = b.emit(type(op), folded, state, op.states is not None)
+    made = b.builder.insert(op.remade(folded, op.states is not None))
     result, final, *states = (b.value(y) for y in made.results)
     found = [unfold(b, y, size, op.batch) for y in (result, final)]
     return [*found, *(unfold(b, y, size, op.batch, 1) for y in states)]

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp, Configuration, configure
+from xdsl_rlx.dialects.mir.attention import AttentionBackwardOp, AttentionOp, AttentionOptions, configure
 from xdsl_rlx.nn.arguments import check_integer, floating, kind_of
 from xdsl_rlx.nn.dropout import dropout
 from xdsl_rlx.nn.linear import linear
@@ -54,7 +54,7 @@ def _attended(
 
 def _configuration(
     q: Any, k: Any, layout: str, mask: Any, bias: Any, causal: bool, scale: float | None
-) -> tuple[Any, dict[str, Any]]:
+) -> tuple[Any, AttentionOptions]:
     """The operand of `mir.attention` that is its mask, and its other arguments."""
     of = 2 if layout == "bshd" else 1
     operand, kind = None, "causal" if causal else None
@@ -84,7 +84,7 @@ def attention_with_logarithms(
     operands, mask, chosen = _of_heads((q, k, v), attn_mask, is_causal, scale)
     b = builder_of(q, k, v)
     assert b is not None
-    made = b.emit(AttentionOp, *operands, mask, chosen)
+    made = b.emit(AttentionOp, *operands, mask, **chosen)
     return b.value(made.result), b.value(made.lse)
 
 
@@ -103,14 +103,14 @@ def attention_gradients(
     operands, mask, chosen = _of_heads((q, k, v), attn_mask, is_causal, scale)
     b = builder_of(q, k, v, out, cotangent)
     assert b is not None
-    saved = b.operand(out), b.operand(logarithms)
-    made = b.emit(AttentionBackwardOp, operands, mask, saved, b.operand(cotangent), None, chosen)
+    saved = b.operand(out), b.operand(logarithms), b.operand(cotangent)
+    made = b.emit(AttentionBackwardOp, *operands, *saved, mask, **chosen)
     return tuple(b.value(one) for one in made.results[:3])
 
 
 def _of_heads(
     qkv: tuple[Any, Any, Any], attn_mask: Any, is_causal: bool, scale: float | None
-) -> tuple[tuple[SSAValue, SSAValue, SSAValue], SSAValue | None, Configuration]:
+) -> tuple[tuple[SSAValue, SSAValue, SSAValue], SSAValue | None, dict[str, Any]]:
     """Operands, mask and configuration of `mir.attention` for heads in layout "bhsd"."""
     q, k, v = qkv
     b = builder_of(*qkv, attn_mask)
@@ -121,10 +121,8 @@ def _of_heads(
     mask, causal = _causal(q.shape[2], k.shape[2], mask, bias, is_causal)
     operand, given = _configuration(q, k, "bhsd", mask, bias, causal, scale)
     fourth = None if operand is None else b.operand(operand)
-    heads = given["num_heads"], None, given["num_kv_heads"]
     operands = b.operand(q), b.operand(k), b.operand(v)
-    chosen = configure(operands, fourth, given["layout"], given["mask_kind"], heads, (None, given["score_scale"], None))
-    return operands, fourth, chosen
+    return operands, fourth, configure(operands, fourth, given)
 
 
 def _causal(queries: int, keys: int, mask: Any, bias: Any, is_causal: bool) -> tuple[Any, bool]:

@@ -15,7 +15,7 @@ def _with_states(kind: type[mir.RecurrenceOp]) -> Build:
     """The op that gives the states before each time too; its last operand is the initial state."""
 
     def build(m: MirBuilder, *xs: Value) -> tuple[Value, ...]:
-        op = m.emit(kind, [x.ssa for x in xs[:-1]], xs[-1].ssa, True)
+        op = m.builder.insert(kind(*(x.ssa for x in xs), True))
         return tuple(m.value(y) for y in op.results)
 
     return build

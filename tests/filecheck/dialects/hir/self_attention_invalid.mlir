@@ -66,7 +66,7 @@
 
 // -----
 
-// CHECK: v of width 4 does not hold 3 heads
+// CHECK: k of width 4 does not hold 3 heads
 %0, %1, %2 = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>)
 %3 = hir.attention %0, %1, %2 num_heads 4 num_kv_heads 3 layout packed : (tensor<2x3x8xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>) -> tensor<2x3x8xf32>
 
