@@ -1,8 +1,9 @@
 """What all `hir` blocks share, and how they check their operands. No block is defined here."""
 
 import abc
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from typing import ClassVar, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
@@ -12,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import TensorOp
+from xdsl_rlx.dialects.mir.fields import operands_of, settings_of
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, same_element_type, shape_of
 
@@ -23,9 +25,14 @@ class HirOp(TensorOp, abc.ABC):
 class OneOp(HirOp, abc.ABC):
     """A block that is one mir op by another name, for the place in the model: it requires what that op requires."""
 
-    @abc.abstractmethod
+    MIR: ClassVar[str | None] = None
+    """The builder method of that op, if its name is not that of the block."""
+
     def as_mir(self, b: MirBuilder) -> Sequence[Value]:
-        """The results, where `b` inserts."""
+        """The results, where `b` inserts: those of the builder method of `mir` that takes the fields of the block."""
+        build = cast("Callable[..., Value | tuple[Value, ...]]", getattr(b, self.MIR or self.name.removeprefix("hir.")))
+        found = build(**operands_of(self), **settings_of(self))
+        return found if isinstance(found, tuple) else (found,)
 
     def infer_types(self) -> list[Attribute]:
         with aside() as b:

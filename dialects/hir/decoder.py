@@ -9,31 +9,29 @@ from xdsl.ir import Attribute
 from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.hir.block import HirOp, check_eps, check_rank, check_shapes, float_element, int_of
+from xdsl_rlx.dialects.hir.block import HirOp, check_eps, check_rank, float_element, int_of
 from xdsl_rlx.dialects.hir.feed_forward import check_swiglu
 from xdsl_rlx.dialects.hir.self_attention import Attends, projected_heads, shared_heads
-from xdsl_rlx.dialects.mir.attention import MaskKind, MaskKindAttr
+from xdsl_rlx.dialects.mir.attention import MaskKind
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
     OptionalInteger,
-    OptionalReal,
     OptionalTensor,
-    OptionalWord,
     Real,
     Tensor,
+    check_operands,
     integer,
     optional_tensor,
     real,
     tensor,
-    word,
 )
 from xdsl_rlx.dialects.mir.heads import Heads
 from xdsl_rlx.dialects.mir.rope import check_rotation
 from xdsl_rlx.dialects.shapes import INTS, check_element, element_of, shape_of
 
 
-class LlamaDecoderBlockOp(Attends, HirOp, name="hir.llama_decoder_block"):
+class LlamaDecoderBlockOp(Attends, name="hir.llama_decoder_block"):
     """
     `r = x + attention(rope(n @ q_w), rope(n @ k_w), n @ v_w) @ o_w` with `n = rms_norm(x, ln1_g, ln1_b)`, then `result
     = r + (silu(m @ gate_w) * (m @ up_w)) @ down_w` with `m = rms_norm(r, ln2_g, ln2_b)`.
@@ -45,17 +43,17 @@ class LlamaDecoderBlockOp(Attends, HirOp, name="hir.llama_decoder_block"):
     """
 
     x: Tensor = tensor()
-    ln1_g: Tensor = tensor()
-    ln1_b: OptionalTensor = optional_tensor()
-    q_w: Tensor = tensor()
-    k_w: Tensor = tensor()
-    v_w: Tensor = tensor()
-    o_w: Tensor = tensor()
-    ln2_g: Tensor = tensor()
-    ln2_b: OptionalTensor = optional_tensor()
+    ln1_g: Tensor = tensor(shape="W")
+    ln1_b: OptionalTensor = optional_tensor(shape="W")
+    q_w: Tensor = tensor(shape="W, M")
+    k_w: Tensor = tensor(shape="W, K")
+    v_w: Tensor = tensor(shape="W, K")
+    o_w: Tensor = tensor(shape="M, W")
+    ln2_g: Tensor = tensor(shape="W")
+    ln2_b: OptionalTensor = optional_tensor(shape="W")
     gate_w: Tensor = tensor()
     up_w: Tensor = tensor()
-    down_w: Tensor = tensor()
+    down_w: Tensor = tensor(shape="F, W")
     cos: Tensor = tensor()
     sin: Tensor = tensor()
     num_heads: Integer = integer()
@@ -63,10 +61,6 @@ class LlamaDecoderBlockOp(Attends, HirOp, name="hir.llama_decoder_block"):
     num_kv_heads: OptionalInteger = integer(default=None)
     head_dim: OptionalInteger = integer(default=None)
     eps: Real = real(default=1e-05)
-    mask_kind: OptionalWord[MaskKind] = word(MaskKindAttr, "mask kind", default=None)
-    window: OptionalInteger = integer(default=None)
-    score_scale: OptionalReal = real(default=None)
-    attn_logit_softcap: OptionalReal = real(default=None)
     result = result_def(AnyTensorConstr)
 
     WITHOUT_MASK: ClassVar[MaskKind | None] = MaskKind.CAUSAL
@@ -81,17 +75,8 @@ class LlamaDecoderBlockOp(Attends, HirOp, name="hir.llama_decoder_block"):
         float_element(*(value for value in self.operands if value is not self.mask))
         heads, kv_heads = self.heads
         width, inner, kv = shape_of(self.x)[2], heads.heads * heads.width, kv_heads * heads.width
-        check_shapes(
-            ln1_g=(self.ln1_g, (width,)),
-            ln1_b=(self.ln1_b, (width,)),
-            q_w=(self.q_w, (width, inner)),
-            k_w=(self.k_w, (width, kv)),
-            v_w=(self.v_w, (width, kv)),
-            o_w=(self.o_w, (inner, width)),
-            ln2_g=(self.ln2_g, (width,)),
-            ln2_b=(self.ln2_b, (width,)),
-            down_w=(self.down_w, (*shape_of(self.down_w)[:1], width)),
-        )
+        (inner_features, *_) = shape_of(self.down_w) or (0,)
+        check_operands(self, W=width, M=inner, K=kv, F=inner_features)
         check_swiglu(width, self.up_w, self.gate_w, self.down_w)
         check_rotation(self.x, (self.cos, self.sin), heads, heads.width)
         self.check_seen(heads, kv_heads, element_of(self.x))
@@ -121,34 +106,34 @@ class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
     """
 
     h_pre_norm: Tensor = tensor()
-    input_ids: Tensor = tensor(alone=True)
+    input_ids: Tensor = tensor(alone=True, shape="B, S")
     cos: Tensor = tensor()
     sin: Tensor = tensor()
-    last_token_idx: Tensor = tensor(alone=True)
-    embed_w: Tensor = tensor()
-    hnorm_w: Tensor = tensor()
-    hnorm_b: Tensor = tensor()
-    enorm_w: Tensor = tensor()
-    enorm_b: Tensor = tensor()
-    eh_w: Tensor = tensor()
-    attn_norm_w: Tensor = tensor()
-    attn_norm_b: Tensor = tensor()
-    q_gate_w: Tensor = tensor()
-    k_w: Tensor = tensor()
-    v_w: Tensor = tensor()
-    q_norm_w: Tensor = tensor()
-    q_norm_b: Tensor = tensor()
-    k_norm_w: Tensor = tensor()
-    k_norm_b: Tensor = tensor()
-    o_w: Tensor = tensor()
-    post_norm_w: Tensor = tensor()
-    post_norm_b: Tensor = tensor()
+    last_token_idx: Tensor = tensor(alone=True, shape="B")
+    embed_w: Tensor = tensor(shape="V, E")
+    hnorm_w: Tensor = tensor(shape="E")
+    hnorm_b: Tensor = tensor(shape="E")
+    enorm_w: Tensor = tensor(shape="E")
+    enorm_b: Tensor = tensor(shape="E")
+    eh_w: Tensor = tensor(shape="2E, E")
+    attn_norm_w: Tensor = tensor(shape="E")
+    attn_norm_b: Tensor = tensor(shape="E")
+    q_gate_w: Tensor = tensor(shape="E, 2M")
+    k_w: Tensor = tensor(shape="E, K")
+    v_w: Tensor = tensor(shape="E, K")
+    q_norm_w: Tensor = tensor(shape="D")
+    q_norm_b: Tensor = tensor(shape="D")
+    k_norm_w: Tensor = tensor(shape="D")
+    k_norm_b: Tensor = tensor(shape="D")
+    o_w: Tensor = tensor(shape="M, E")
+    post_norm_w: Tensor = tensor(shape="E")
+    post_norm_b: Tensor = tensor(shape="E")
     gate_w: Tensor = tensor()
     up_w: Tensor = tensor()
-    down_w: Tensor = tensor()
-    head_norm_w: Tensor = tensor()
-    head_norm_b: Tensor = tensor()
-    lm_head_w: Tensor = tensor()
+    down_w: Tensor = tensor(shape="F, E")
+    head_norm_w: Tensor = tensor(shape="E")
+    head_norm_b: Tensor = tensor(shape="E")
+    lm_head_w: Tensor = tensor(shape="E, L")
     num_heads: Integer = integer()
     num_kv_heads: OptionalInteger = integer(default=None)
     head_dim: OptionalInteger = integer(default=None)
@@ -181,29 +166,10 @@ class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
             check_element(element_of(ids), INTS, name)
         element = float_element(*(value for value in self.operands if value not in integers))
         heads, kv_heads = self.heads
-        self._check_norms(shape_of(self.h_pre_norm)[2], heads.width)
         self._check_weights(shape_of(self.h_pre_norm)[2], heads, kv_heads)
         check_rotation(self.h_pre_norm, (self.cos, self.sin), heads, self.rotated)
         check_eps(self.eps)
         return (TensorType(element, (heads.batch, 1, shape_of(self.lm_head_w)[1])),)
-
-    def _check_norms(self, e: int, d: int) -> None:
-        check_shapes(
-            hnorm_w=(self.hnorm_w, (e,)),
-            hnorm_b=(self.hnorm_b, (e,)),
-            enorm_w=(self.enorm_w, (e,)),
-            enorm_b=(self.enorm_b, (e,)),
-            attn_norm_w=(self.attn_norm_w, (e,)),
-            attn_norm_b=(self.attn_norm_b, (e,)),
-            q_norm_w=(self.q_norm_w, (d,)),
-            q_norm_b=(self.q_norm_b, (d,)),
-            k_norm_w=(self.k_norm_w, (d,)),
-            k_norm_b=(self.k_norm_b, (d,)),
-            post_norm_w=(self.post_norm_w, (e,)),
-            post_norm_b=(self.post_norm_b, (e,)),
-            head_norm_w=(self.head_norm_w, (e,)),
-            head_norm_b=(self.head_norm_b, (e,)),
-        )
 
     def _check_weights(self, e: int, heads: Heads, kv_heads: int) -> None:
         inner, kv = heads.heads * heads.width, kv_heads * heads.width
@@ -215,16 +181,6 @@ class Qwen35MtpHeadOp(HirOp, name="hir.qwen35_mtp_head"):
             raise VerifyException(
                 f"expected at least one row in embed_w and one token in h_pre_norm, got {words} and {heads.length}"
             )
-        check_shapes(
-            input_ids=(self.input_ids, (heads.batch, heads.length)),
-            last_token_idx=(self.last_token_idx, (heads.batch,)),
-            embed_w=(self.embed_w, (words, e)),
-            eh_w=(self.eh_w, (2 * e, e)),
-            q_gate_w=(self.q_gate_w, (e, 2 * inner)),
-            k_w=(self.k_w, (e, kv)),
-            v_w=(self.v_w, (e, kv)),
-            o_w=(self.o_w, (inner, e)),
-            down_w=(self.down_w, (*shape_of(self.down_w)[:1], e)),
-            lm_head_w=(self.lm_head_w, (e, out)),
-        )
+        (hidden, *_) = shape_of(self.down_w) or (0,)
+        check_operands(self, B=heads.batch, S=heads.length, V=words, E=e, M=inner, D=heads.width, K=kv, F=hidden, L=out)
         check_swiglu(e, self.up_w, self.gate_w, self.down_w)

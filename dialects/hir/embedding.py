@@ -4,8 +4,15 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import result_def
 
-from xdsl_rlx.dialects.hir.block import HirOp, OneOp, check_rank, check_shapes, features_of, float_element
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, OptionalTensor, Tensor, optional_tensor, tensor
+from xdsl_rlx.dialects.hir.block import HirOp, OneOp, check_rank, features_of, float_element
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    OptionalTensor,
+    Tensor,
+    check_operands,
+    optional_tensor,
+    tensor,
+)
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import shape_of
 
@@ -33,12 +40,12 @@ class TiedHeadOp(HirOp, name="hir.tied_head"):
     """`result = x @ transpose(table) + b`: the logits of x `[..., m, D]` by an embedding's table `[V, D]`, b `[V]`."""
 
     x: Tensor = tensor()
-    table: Tensor = tensor()
-    b: OptionalTensor = optional_tensor(default=None)
+    table: Tensor = tensor(shape="V, K")
+    b: OptionalTensor = optional_tensor(default=None, shape="V")
     result = result_def(AnyTensorConstr)
 
     def infer_types(self) -> tuple[Attribute]:
         element, features = float_element(*self.operands), features_of("x", self.x)
         words = check_rank("table", self.table, "[V, D]")[0]
-        check_shapes(table=(self.table, (words, features)), b=(self.b, (words,)))
+        check_operands(self, V=words, K=features)
         return (TensorType(element, (*shape_of(self.x)[:-1], words)),)

@@ -6,7 +6,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.hir.block import HirOp, OneOp, check_eps, check_shapes, features_of, float_element
+from xdsl_rlx.dialects.hir.block import HirOp, OneOp, check_eps, features_of, float_element
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
@@ -14,12 +14,12 @@ from xdsl_rlx.dialects.mir.fields import (
     Real,
     Tensor,
     axis,
+    check_operands,
     integer,
     optional_tensor,
     real,
     tensor,
 )
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 
 
 class NormOp(OneOp, abc.ABC):
@@ -40,9 +40,6 @@ class LayerNormOp(NormOp, name="hir.layer_norm"):
     `gamma` and `beta` are vectors along `axis`; they default to ones and zeros.
     """
 
-    def as_mir(self, b: MirBuilder) -> list[Value]:
-        return [b.layer_norm(self.x, self.gamma, self.beta, self.axis.value.data, self.eps.value.data)]
-
 
 class RmsNormOp(NormOp, name="hir.rms_norm"):
     """
@@ -50,9 +47,6 @@ class RmsNormOp(NormOp, name="hir.rms_norm"):
 
     `gamma` and `beta` are vectors along `axis`; they default to ones and zeros.
     """
-
-    def as_mir(self, b: MirBuilder) -> list[Value]:
-        return [b.rms_norm(self.x, self.gamma, self.beta, self.axis.value.data, self.eps.value.data)]
 
 
 class GroupNormOp(OneOp, name="hir.group_norm"):
@@ -70,27 +64,24 @@ class GroupNormOp(OneOp, name="hir.group_norm"):
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
 
-    def as_mir(self, b: MirBuilder) -> list[Value]:
-        return [b.group_norm(self.x, self.gamma, self.beta, self.num_groups.value.data, self.eps.value.data)]
-
 
 class ResidualNormOp(HirOp, abc.ABC):
     """A normalisation along the last axis of `x + residual + bias`."""
 
     x: Tensor = tensor()
     residual: Tensor = tensor()
-    gamma: OptionalTensor = optional_tensor(default=None)
-    beta: OptionalTensor = optional_tensor(default=None)
-    bias: OptionalTensor = optional_tensor(default=None)
+    gamma: OptionalTensor = optional_tensor(default=None, shape="K")
+    beta: OptionalTensor = optional_tensor(default=None, shape="K")
+    bias: OptionalTensor = optional_tensor(default=None, shape="K")
     eps: Real = real(default=1e-05)
     result = result_def(AnyTensorConstr)
 
     def infer_types(self) -> tuple[Attribute]:
         float_element(*self.operands)
-        row = (features_of("x", self.x),)
+        features = features_of("x", self.x)
         if self.residual.type != self.x.type:
             raise VerifyException(f"expected a residual of type {self.x.type}, got {self.residual.type}")
-        check_shapes(gamma=(self.gamma, row), beta=(self.beta, row), bias=(self.bias, row))
+        check_operands(self, K=features)
         check_eps(self.eps)
         return (self.x.type,)
 

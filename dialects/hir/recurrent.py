@@ -9,14 +9,15 @@ from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.hir.block import HirOp, OneOp, check_rank, check_shapes, float_element
-from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, OptionalTensor, Tensor, optional_tensor, tensor
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.recurrence import state_element
-
-_GIVEN = (
-    "$x `,` $w_ih `,` $w_hh `:` type($x) `,` type($w_ih) `,` type($w_hh) (`b_ih` $b_ih^ `:` type($b_ih))? "
-    "(`b_hh` $b_hh^ `:` type($b_hh))? (`h0` $h0^ `:` type($h0))?"
+from xdsl_rlx.dialects.mir.fields import (
+    AnyTensorConstr,
+    OptionalTensor,
+    Tensor,
+    check_operands,
+    optional_tensor,
+    tensor,
 )
+from xdsl_rlx.dialects.mir.recurrence import state_element
 
 
 class RecurrentOp(HirOp, abc.ABC):
@@ -29,15 +30,13 @@ class RecurrentOp(HirOp, abc.ABC):
     """
 
     x: Tensor = tensor()
-    w_ih: Tensor = tensor()
-    w_hh: Tensor = tensor()
-    b_ih: OptionalTensor = optional_tensor(default=None)
-    b_hh: OptionalTensor = optional_tensor(default=None)
+    w_ih: Tensor = tensor(shape="F, G")
+    w_hh: Tensor = tensor(shape="H, G")
+    b_ih: OptionalTensor = optional_tensor(default=None, shape="G")
+    b_hh: OptionalTensor = optional_tensor(default=None, shape="G")
     h0: OptionalTensor = optional_tensor(default=None)
     outputs = result_def(AnyTensorConstr)
     h_n = result_def(AnyTensorConstr)
-
-    assembly_format = f"{_GIVEN} attr-dict `->` type($outputs) `,` type($h_n)"
 
     GATES: ClassVar[int]
 
@@ -51,12 +50,7 @@ class RecurrentOp(HirOp, abc.ABC):
         batch, times, features = check_rank("x", self.x, "[B, T, F]")
         hidden = check_rank("w_hh", self.w_hh, "[H, G]")[0]
         gates = self.GATES * hidden
-        check_shapes(
-            w_hh=(self.w_hh, (hidden, gates)),
-            w_ih=(self.w_ih, (features, gates)),
-            b_ih=(self.b_ih, (gates,)),
-            b_hh=(self.b_hh, (gates,)),
-        )
+        check_operands(self, F=features, H=hidden, G=gates)
         for name, start in zip(("h0", "c0"), self.starts, strict=False):
             check_shapes(**{name: (start, (batch, hidden))})
         last = TensorType(element, (batch, hidden))
@@ -89,8 +83,6 @@ class LstmOp(RecurrentOp, name="hir.lstm"):
     outputs = result_def(AnyTensorConstr)
     h_n = result_def(AnyTensorConstr)
     c_n = result_def(AnyTensorConstr)
-
-    assembly_format = f"{_GIVEN} (`c0` $c0^ `:` type($c0))? attr-dict `->` type($outputs) `,` type($h_n) `,` type($c_n)"
 
     GATES: ClassVar[int] = 4
 
@@ -134,11 +126,6 @@ class Mamba2Op(HirOp, name="hir.mamba2"):
     outputs = result_def(AnyTensorConstr)
     h_n = result_def(AnyTensorConstr)
 
-    assembly_format = (
-        "$x `,` $dt `,` $a `,` $b `,` $c `:` type($x) `,` type($dt) `,` type($a) `,` type($b) `,` type($c) "
-        "(`d` $d^ `:` type($d))? (`h0` $h0^ `:` type($h0))? attr-dict `->` type($outputs) `,` type($h_n)"
-    )
-
     def infer_types(self) -> list[Attribute]:
         element = float_element(self.x, self.dt, self.a, self.b, self.c, self.d)
         batch, times, heads, width = check_rank("x", self.x, "[B, T, H, P]")
@@ -168,6 +155,3 @@ class GatedDeltaNetOp(OneOp, name="hir.gated_delta_net"):
     state: OptionalTensor = optional_tensor(default=None)
     outputs = result_def(AnyTensorConstr)
     last = result_def(AnyTensorConstr)
-
-    def as_mir(self, b: MirBuilder) -> tuple[Value, Value]:
-        return b.gated_delta_net(self.q, self.k, self.v, self.g, self.beta, self.state)

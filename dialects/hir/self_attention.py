@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, TypedDict
+import abc
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -14,9 +15,7 @@ from xdsl_rlx.dialects.hir.block import (
     OneOp,
     aside,
     check_rank,
-    check_shapes,
     float_element,
-    float_of,
     int_of,
 )
 from xdsl_rlx.dialects.mir.attention import MaskKind, MaskKindAttr
@@ -29,14 +28,17 @@ from xdsl_rlx.dialects.mir.fields import (
     OptionalWord,
     Tensor,
     Word,
+    check_operands,
+    declared_by,
+    inherited,
     integer,
     optional_tensor,
     real,
+    settings_of,
     tensor,
     word,
 )
 from xdsl_rlx.dialects.mir.heads import HeadLayout, HeadLayoutAttr, Heads
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.rope import Pairing, PairingAttr, check_rotation
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 
@@ -59,52 +61,27 @@ class RopeOp(OneOp, name="hir.rope"):
     pairing: Word[Pairing] = word(PairingAttr, "pairing", default=Pairing.HALVES)
     result = result_def(AnyTensorConstr)
 
-    def as_mir(self, b: MirBuilder) -> list[Value]:
-        turned = b.rope(
-            self.x,
-            self.cos,
-            self.sin,
-            head_dim=int_of(self.head_dim),
-            num_heads=int_of(self.num_heads),
-            n_rot=int_of(self.n_rot),
-            layout=self.layout.data,
-            pairing=self.pairing.data,
-        )
-        return [turned]
 
+class Attends(HirOp, abc.ABC, kw_only=True):
+    """A block with an attention in it, and its options."""
 
-class AttentionOptions(TypedDict):
-    """What an attention is told beside its operands and its heads."""
-
-    mask_kind: MaskKind | None
-    window: int | None
-    score_scale: float | None
-    attn_logit_softcap: float | None
-
-
-class Attends(Operation):
-    """A block with an attention in it."""
-
+    mask_kind: OptionalWord[MaskKind] = word(MaskKindAttr, "mask kind", default=None)
+    window: OptionalInteger = integer(default=None)
+    score_scale: OptionalReal = real(default=None)
+    attn_logit_softcap: OptionalReal = real(default=None)
     if TYPE_CHECKING:
-        mask: OptionalTensor
-        mask_kind: OptionalWord[MaskKind]
-        window: OptionalInteger
-        score_scale: OptionalReal
-        attn_logit_softcap: OptionalReal
+        mask: OptionalTensor = inherited()
 
     WITHOUT_MASK: ClassVar[MaskKind | None] = None
     """The kind of mask where nothing is said of it, and no mask is given."""
 
     @property
-    def options(self) -> AttentionOptions:
+    def options(self) -> dict[str, Any]:
         """The options of the attention."""
-        kind = self.WITHOUT_MASK if self.mask is None else None
-        return AttentionOptions(
-            mask_kind=kind if self.mask_kind is None else self.mask_kind.data,
-            window=int_of(self.window),
-            score_scale=float_of(self.score_scale),
-            attn_logit_softcap=float_of(self.attn_logit_softcap),
-        )
+        given = {name: value for name, value in settings_of(self).items() if name in declared_by(Attends)}
+        if self.mask is None and self.mask_kind is None:
+            given["mask_kind"] = self.WITHOUT_MASK
+        return given
 
     def check_seen(self, heads: Heads, kv_heads: int, element: Attribute) -> None:
         """Require mask and options to be those of an attention of so many heads among themselves."""
@@ -133,26 +110,8 @@ class AttentionOp(Attends, OneOp, name="hir.attention"):
     num_heads: OptionalInteger = integer(default=None)
     head_dim: OptionalInteger = integer(default=None)
     num_kv_heads: OptionalInteger = integer(default=None)
-    mask_kind: OptionalWord[MaskKind] = word(MaskKindAttr, "mask kind", default=None)
-    window: OptionalInteger = integer(default=None)
-    score_scale: OptionalReal = real(default=None)
-    attn_logit_softcap: OptionalReal = real(default=None)
-    layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED)
+    layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED, kw_only=True)
     result = result_def(AnyTensorConstr)
-
-    def as_mir(self, b: MirBuilder) -> list[Value]:
-        seen = b.attention(
-            self.q,
-            self.k,
-            self.v,
-            self.mask,
-            num_heads=int_of(self.num_heads),
-            head_dim=int_of(self.head_dim),
-            num_kv_heads=int_of(self.num_kv_heads),
-            layout=self.layout.data,
-            **self.options,
-        )
-        return [seen]
 
 
 def shared_heads(
@@ -183,7 +142,7 @@ def projected_heads(
     return Heads(batch, length, num_heads, width), kv_heads
 
 
-class SelfAttentionOp(Attends, HirOp, name="hir.self_attention"):
+class SelfAttentionOp(Attends, name="hir.self_attention"):
     """
     `result = attention(rope(q), rope(k), v) @ o_w + o_b` with `q = x @ q_w + q_b`, `k = x @ k_w + k_b`, `v = x @ v_w +
     v_b`.
@@ -195,23 +154,19 @@ class SelfAttentionOp(Attends, HirOp, name="hir.self_attention"):
     """
 
     x: Tensor = tensor()
-    q_w: Tensor = tensor()
-    k_w: Tensor = tensor()
-    v_w: Tensor = tensor()
-    o_w: Tensor = tensor()
+    q_w: Tensor = tensor(shape="W, M")
+    k_w: Tensor = tensor(shape="W, K")
+    v_w: Tensor = tensor(shape="W, K")
+    o_w: Tensor = tensor(shape="M, N")
     num_heads: Integer = integer()
-    q_b: OptionalTensor = optional_tensor(default=None)
-    k_b: OptionalTensor = optional_tensor(default=None)
-    v_b: OptionalTensor = optional_tensor(default=None)
-    o_b: OptionalTensor = optional_tensor(default=None)
+    q_b: OptionalTensor = optional_tensor(default=None, shape="M")
+    k_b: OptionalTensor = optional_tensor(default=None, shape="K")
+    v_b: OptionalTensor = optional_tensor(default=None, shape="K")
+    o_b: OptionalTensor = optional_tensor(default=None, shape="N")
     cos: OptionalTensor = optional_tensor(default=None)
     sin: OptionalTensor = optional_tensor(default=None)
     mask: OptionalTensor = optional_tensor(default=None, alone=True)
     num_kv_heads: OptionalInteger = integer(default=None)
-    mask_kind: OptionalWord[MaskKind] = word(MaskKindAttr, "mask kind", default=None)
-    window: OptionalInteger = integer(default=None)
-    score_scale: OptionalReal = real(default=None)
-    attn_logit_softcap: OptionalReal = real(default=None)
     result = result_def(AnyTensorConstr)
 
     @property
@@ -227,16 +182,7 @@ class SelfAttentionOp(Attends, HirOp, name="hir.self_attention"):
         heads, kv_heads = self.heads
         width, inner, kv = shape_of(self.x)[2], heads.heads * heads.width, kv_heads * heads.width
         out = check_rank("o_w", self.o_w, "[M, N]")[1]
-        check_shapes(
-            q_w=(self.q_w, (width, inner)),
-            q_b=(self.q_b, (inner,)),
-            k_w=(self.k_w, (width, kv)),
-            k_b=(self.k_b, (kv,)),
-            v_w=(self.v_w, (width, kv)),
-            v_b=(self.v_b, (kv,)),
-            o_w=(self.o_w, (inner, out)),
-            o_b=(self.o_b, (out,)),
-        )
+        check_operands(self, W=width, M=inner, K=kv, N=out)
         if (self.cos is None) != (self.sin is None):
             raise VerifyException("expected both cos and sin, or none, got one")
         if self.cos is not None and self.sin is not None:

@@ -63,7 +63,7 @@ from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.shapes import integers, normalize_axes, normalize_axis, shape_of
+from xdsl_rlx.dialects.shapes import dims, integers, normalize_axes, normalize_axis, shape_of
 
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.value import Operand
@@ -157,6 +157,8 @@ class Declaration:
     """Whether a number given for this operand is no number of the other operands' element type."""
     several: bool = False
     """Whether it is any number of operands."""
+    shape: str | None = None
+    """The extents of an operand by name, as in `W, 3W`, for `check_operands`."""
     like: str | None = None
     """The field whose value is taken where None is given."""
 
@@ -172,17 +174,29 @@ def tensor(
     alias: str | None = None,
     alone: bool = False,
     keyword: str | None = None,
+    shape: str | None = None,
 ) -> Tensor:
-    """An operand; `alone` if its element type has nothing to do with that of the others. Its text follows `keyword`."""
-    form = "${}" if keyword is None else f"`{keyword}` ${{}}"
-    found = Declaration(operand_def(constraint), "Operand", REQUIRED, form, part=Part.OPERAND, alias=alias, alone=alone)
+    """
+    An operand; `alone` if its element type has nothing to do with that of the others.
+
+    Its text follows `keyword`. `check_operands` requires its `shape`.
+    """
+    definition, form = operand_def(constraint), "${}" if keyword is None else f"`{keyword}` ${{}}"
+    part = Part.OPERAND
+    found = Declaration(definition, "Operand", REQUIRED, form, part=part, alias=alias, alone=alone, shape=shape)
     return cast(Tensor, found)
 
 
-def optional_tensor(*, default: _Required | None = REQUIRED, alone: bool = False, keyword: str = ",") -> OptionalTensor:
-    """An operand that may be left out; without `default`, by giving None in its place. Its text follows `keyword`."""
-    definition, form = opt_operand_def(AnyTensorConstr), f"(`{keyword}` ${{}}^)?"
-    found = Declaration(definition, "Operand | None", default, form, part=Part.OPERAND, alone=alone)
+def optional_tensor(
+    *,
+    default: _Required | None = REQUIRED,
+    alone: bool = False,
+    keyword: str = ",",
+    shape: str | None = None,
+) -> OptionalTensor:
+    """An operand, as `tensor`, that may be left out; without `default`, by giving None in its place."""
+    definition, form, part = opt_operand_def(AnyTensorConstr), f"(`{keyword}` ${{}}^)?", Part.OPERAND
+    found = Declaration(definition, "Operand | None", default, form, part=part, alone=alone, shape=shape)
     return cast(OptionalTensor, found)
 
 
@@ -236,11 +250,20 @@ def real(*, default: float | _Required | None = REQUIRED) -> Any:
 @overload
 def word(kind: type[EnumAttribute[EnumT]], what: str, *, default: EnumT | _Required = REQUIRED) -> Word[EnumT]: ...
 @overload
+def word(kind: type[EnumAttribute[EnumT]], what: str, *, default: EnumT, kw_only: Literal[True]) -> Word[EnumT]: ...
+@overload
 def word(kind: type[EnumAttribute[EnumT]], what: str, *, default: None) -> OptionalWord[EnumT]: ...
-def word(kind: type[EnumAttribute[EnumT]], what: str, *, default: EnumT | _Required | None = REQUIRED) -> Any:
+def word(
+    kind: type[EnumAttribute[EnumT]],
+    what: str,
+    *,
+    default: EnumT | _Required | None = REQUIRED,
+    kw_only: bool = False,
+) -> Any:
     """One of a few words, optional if None is the default; `what` they are says the message about any other."""
     enum = cast("type[EnumT]", kind.enum_type)
-    return _property(kind, enum | str, default, lambda x, _: kind(word_of(enum, what, x)))
+    found = _property(kind, enum | str, default, lambda x, _: kind(word_of(enum, what, x)))
+    return replace(found, kw_only=kw_only)
 
 
 @overload
@@ -380,7 +403,7 @@ def declare(kind: type[IRDLOperation], kw_only: bool = False) -> None:
     An op gets those of its bases once more, because xDSL numbers what a class has before what its bases have.
     """
     own = {name: found for name, found in vars(kind).items() if isinstance(found, Declaration)}
-    setattr(kind, _DECLARED, {name: replace(found, kw_only=kw_only) for name, found in own.items()})
+    setattr(kind, _DECLARED, {name: replace(found, kw_only=kw_only or found.kw_only) for name, found in own.items()})
     declared = declared_by(kind)
     for name in vars(kind)[_DECLARED]:
         delattr(kind, name)
@@ -442,6 +465,25 @@ def operands_by_name(op: IRDLOperation) -> dict[str, SSAValue]:
         else:
             found |= {f"{name}[{n}]": value for n, value in enumerate(given or ())}
     return found
+
+
+@cache
+def _shapes_of(kind: type[IRDLOperation]) -> list[tuple[str, list[tuple[int, str]]]]:
+    """The operands that have a shape by their fields, with a factor and a name for each extent."""
+    shapes = {name: found.shape for name, found in declared_by(kind).items() if found.shape is not None}
+    return [
+        (name, [(int(factor or 1), extent) for factor, extent in re.findall(r"(\d*)([A-Z]\w*)", shape)])
+        for name, shape in shapes.items()
+    ]
+
+
+def check_operands(op: IRDLOperation, **extents: int) -> None:
+    """Require the operands that are there to have the shapes that their fields say, of these extents."""
+    for name, shape in _shapes_of(type(op)):
+        value: SSAValue | None = getattr(op, name)
+        expected = [factor * extents[extent] for factor, extent in shape]
+        if value is not None and shape_of(value) != tuple(expected):
+            raise VerifyException(f"expected {name} of shape {dims(expected)}, got {dims(shape_of(value))}")
 
 
 def _text_form(declared: dict[str, Declaration]) -> str:
@@ -559,6 +601,12 @@ class Arguments:
 
 def _group(given: SSAValue | Sequence[SSAValue] | None) -> Sequence[SSAValue]:
     return (given,) if isinstance(given, SSAValue) else given or ()
+
+
+def operands_of(op: IRDLOperation) -> dict[str, Any]:
+    """The operands of an op as keyword arguments of its constructor."""
+    declared = _operands(declared_by(type(op)))
+    return {found.alias or name: getattr(op, name) for name, found in declared.items()}
 
 
 def settings_of(op: IRDLOperation) -> dict[str, Any]:

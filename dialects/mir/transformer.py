@@ -18,6 +18,7 @@ from xdsl_rlx.dialects.mir.fields import (
     OptionalWord,
     Real,
     Tensor,
+    check_operands,
     integer,
     optional_tensor,
     real,
@@ -27,17 +28,7 @@ from xdsl_rlx.dialects.mir.fields import (
 from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads, head_count, heads_of
 from xdsl_rlx.dialects.mir.rope import check_rotation
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
-from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, i1, same_element_type, shape_of
-
-
-def _check_shapes(like: SSAValue, expected: dict[str, tuple[SSAValue | None, tuple[int, ...]]]) -> None:
-    """Require each operand that is there to have its shape, and the element type of `like`."""
-    for name, (value, shape) in expected.items():
-        if value is None:
-            continue
-        same_element_type(like, value)
-        if shape_of(value) != shape:
-            raise VerifyException(f"expected {name} of shape {dims(shape)}, got {dims(shape_of(value))}")
+from xdsl_rlx.dialects.shapes import FLOATS, check_element, element_of, i1, same_element_type, shape_of
 
 
 def _check_mask(mask: SSAValue | None, heads: Heads) -> None:
@@ -61,12 +52,12 @@ class FusedAttentionBlockOp(MirOp, name="mir.fused_attention_block"):
     """
 
     hidden: Tensor = tensor()
-    qkv_w: Tensor = tensor()
-    out_w: Tensor = tensor()
+    qkv_w: Tensor = tensor(shape="W, 3W")
+    out_w: Tensor = tensor(shape="W, W")
     num_heads: Integer = integer()
     mask: OptionalTensor = optional_tensor(default=None, alone=True)
-    qkv_b: OptionalTensor = optional_tensor(default=None, alone=True)
-    out_b: OptionalTensor = optional_tensor(default=None, alone=True)
+    qkv_b: OptionalTensor = optional_tensor(default=None, alone=True, shape="3W")
+    out_b: OptionalTensor = optional_tensor(default=None, alone=True, shape="W")
     cos: OptionalTensor = optional_tensor(default=None, alone=True)
     sin: OptionalTensor = optional_tensor(default=None, alone=True)
     result = result_def(AnyTensorConstr)
@@ -85,16 +76,8 @@ class FusedAttentionBlockOp(MirOp, name="mir.fused_attention_block"):
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.hidden), FLOATS)
         heads = self.heads
-        width = heads.heads * heads.width
-        _check_shapes(
-            self.hidden,
-            {
-                "qkv_w": (self.qkv_w, (width, 3 * width)),
-                "qkv_b": (self.qkv_b, (3 * width,)),
-                "out_w": (self.out_w, (width, width)),
-                "out_b": (self.out_b, (width,)),
-            },
-        )
+        same_element_type(*(x for x in self.operands if x not in (self.mask, self.cos, self.sin)))
+        check_operands(self, W=heads.heads * heads.width)
         _check_mask(self.mask, heads)
         if (self.cos is None) != (self.sin is None):
             raise VerifyException("expected both cos and sin, or neither")
@@ -114,20 +97,20 @@ class FusedTransformerLayerOp(MirOp, name="mir.fused_transformer_layer"):
     """
 
     hidden: Tensor = tensor()
-    qkv_w: Tensor = tensor()
-    out_w: Tensor = tensor()
-    ln1_g: Tensor = tensor()
-    fc1_w: Tensor = tensor()
-    fc2_w: Tensor = tensor()
-    ln2_g: Tensor = tensor()
+    qkv_w: Tensor = tensor(shape="W, 3W")
+    out_w: Tensor = tensor(shape="W, W")
+    ln1_g: Tensor = tensor(shape="W")
+    fc1_w: Tensor = tensor(shape="W, I")
+    fc2_w: Tensor = tensor(shape="I, W")
+    ln2_g: Tensor = tensor(shape="W")
     num_heads: Integer = integer()
     mask: OptionalTensor = optional_tensor(default=None, alone=True)
-    qkv_b: OptionalTensor = optional_tensor(default=None, alone=True)
-    out_b: OptionalTensor = optional_tensor(default=None, alone=True)
-    ln1_b: OptionalTensor = optional_tensor(default=None, alone=True)
-    fc1_b: OptionalTensor = optional_tensor(default=None, alone=True)
-    fc2_b: OptionalTensor = optional_tensor(default=None, alone=True)
-    ln2_b: OptionalTensor = optional_tensor(default=None, alone=True)
+    qkv_b: OptionalTensor = optional_tensor(default=None, alone=True, shape="3W")
+    out_b: OptionalTensor = optional_tensor(default=None, alone=True, shape="W")
+    ln1_b: OptionalTensor = optional_tensor(default=None, alone=True, shape="W")
+    fc1_b: OptionalTensor = optional_tensor(default=None, alone=True, shape="I")
+    fc2_b: OptionalTensor = optional_tensor(default=None, alone=True, shape="W")
+    ln2_b: OptionalTensor = optional_tensor(default=None, alone=True, shape="W")
     eps1: Real = real(default=1e-5)
     eps2: Real = real(default=1e-5)
     activation: OptionalWord[Activation] = word(ActivationAttr, "activation", default=None)
@@ -151,24 +134,8 @@ class FusedTransformerLayerOp(MirOp, name="mir.fused_transformer_layer"):
     def infer_types(self) -> tuple[Attribute]:
         check_element(element_of(self.hidden), FLOATS)
         heads = self.heads
-        width, inner = heads.heads * heads.width, (shape_of(self.fc1_w) or (0,))[-1]
-        _check_shapes(
-            self.hidden,
-            {
-                "qkv_w": (self.qkv_w, (width, 3 * width)),
-                "qkv_b": (self.qkv_b, (3 * width,)),
-                "out_w": (self.out_w, (width, width)),
-                "out_b": (self.out_b, (width,)),
-                "ln1_g": (self.ln1_g, (width,)),
-                "ln1_b": (self.ln1_b, (width,)),
-                "fc1_w": (self.fc1_w, (width, inner)),
-                "fc1_b": (self.fc1_b, (inner,)),
-                "fc2_w": (self.fc2_w, (inner, width)),
-                "fc2_b": (self.fc2_b, (width,)),
-                "ln2_g": (self.ln2_g, (width,)),
-                "ln2_b": (self.ln2_b, (width,)),
-            },
-        )
+        same_element_type(*(x for x in self.operands if x is not self.mask))
+        check_operands(self, W=heads.heads * heads.width, I=(shape_of(self.fc1_w) or (0,))[-1])
         _check_mask(self.mask, heads)
         for eps in (self.eps1, self.eps2):
             _check_eps(eps)

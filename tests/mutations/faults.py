@@ -663,8 +663,8 @@ PLACES = (
     _fault(
         "a memory budget lets products leave their loops",
         "lowering/prepare/mir_fit_memory.py",
-        "            op.checkpoints = op.length",
-        "            op.checkpoints = None",
+        '            op.properties["checkpoints"] = op.length',
+        '            op.properties.pop("checkpoints", None)',
         "tests/transforms/test_fission_scans.py",
     ),
     _fault(
