@@ -31,6 +31,9 @@ _LONGEST = 1 << 16
 
 _NUMBERS = {bool, int, float, complex}
 
+_RECEIVERS = ("self", "m")
+"""Names of the first parameter of a method, and of a function that is a method of a builder: no argument of a call."""
+
 
 class _Misfit(Exception):
     """An argument is not of the type that was asked for; a note on it may follow."""
@@ -75,8 +78,8 @@ class CallSignature:
             (p.name, to) for p, to in found if p.kind not in (inspect.Parameter.KEYWORD_ONLY, *variable)
         ]
         self._named = {p.name: to for p, to in found if p.kind not in variable}
-        self._hidden = int(bool(parameters) and parameters[0].name == "self")
-        self._shown = [name for name in self._named if name != "self"]
+        self._hidden = int(bool(parameters) and parameters[0].name in _RECEIVERS)
+        self._shown = [name for name in self._named if name not in _RECEIVERS]
         self._required = [p.name for p in parameters if p.default is p.empty and p.kind not in variable]
         self._rest: Conversion | None = next((to for p, to in found if p.kind == variable[0]), None)
         self._others: Conversion | None = next((to for p, to in found if p.kind == variable[1]), None)

@@ -22,11 +22,11 @@ from xdsl_rlx.custom_derivatives import CustomJvp, CustomVjp
 from xdsl_rlx.dialects.constants import DTypeName
 from xdsl_rlx.dialects.errors import GraphAttributeError, GraphIndexError, GraphTypeError
 from xdsl_rlx.dialects.mir.index_updates import Update
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.frontends.jaxpr.report import Report
 from xdsl_rlx.frontends.numpy.elements import SPELLED_OUT, UFUNCS
 from xdsl_rlx.frontends.numpy.functions import FUNCTIONS
 from xdsl_rlx.frontends.shared.errors import Missing
+from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 from xdsl_rlx.lowering import run_errors
 from xdsl_rlx.lowering.analysis.kernel_work import KernelWork
 from xdsl_rlx.lowering.backend.driver.manifest import TensorSpec
@@ -409,7 +409,7 @@ def members(entity: type) -> dict[str, Any]:
 
     Not those of its bases on the page, nor those that build ops, which are in builder.md.
     """
-    bases = [base for base in entity.__mro__[1:] if base in _classes() or base is MirBuilder]
+    bases = [base for base in entity.__mro__[1:] if base in _classes() or base is GraphBuilder]
     found: dict[str, Any] = {}
     for base in entity.__mro__:
         if base in bases or not base.__module__.startswith("xdsl_rlx"):

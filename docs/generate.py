@@ -38,6 +38,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.scan import ScanOp
 from xdsl_rlx.dialects.mir.value import OP
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
+from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 from xdsl_rlx.lowering import target
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import LOOPS, PLACE, VIEW
 from xdsl_rlx.lowering.kernels import NEST
@@ -287,8 +288,7 @@ def _method(name: str, function: Any) -> str:
     """A method's signature, without the types, and its docstring."""
     parameters = [
         parameter.replace(annotation=inspect.Parameter.empty, default=_plain(parameter.default))
-        for parameter in inspect.signature(function).parameters.values()
-        if parameter.name != "self"
+        for parameter in list(inspect.signature(function).parameters.values())[1:]
     ]
     text = str(inspect.Signature(parameters))
     said = inspect.cleandoc(function.__doc__ or "")
@@ -331,8 +331,9 @@ def builder_text() -> str:
     lines = [
         "# Builder methods",
         NOTE,
-        "The methods of `rlx.Graph`, and of the builder that rules and custom ops receive, by op family. "
-        "[Operations](ops.md) defines each op.",
+        "The methods of `rlx.Graph`, and of the builder that custom ops receive, by op family. [Operations](ops.md) "
+        "defines each op. The builder of derivative rules and passes (`MirBuilder`) has those that build one op; the "
+        "functions of `dialects/mir/compositions.py` take it as their first argument.",
         "## Values",
         _OPERATORS,
         "## Graphs",
@@ -350,6 +351,12 @@ def builder_text() -> str:
         module = base.__module__.removeprefix("xdsl_rlx.").removeprefix("dialects.")
         lines += [f"## {module}", "\n".join(methods)]
     lines += ["## mir.builder", "\n".join(_methods(MirBuilder, inherited=False))]
+    lines += ["## Methods that build several ops"]
+    several = dict[str, list[str]]()
+    for name, function in sorted(vars(GraphBuilder).items()):
+        if inspect.isfunction(function):
+            several.setdefault(function.__module__.rsplit(".", 1)[1], []).append(_method(name, function))
+    lines += [part for module, methods in sorted(several.items()) for part in (f"### {module}", "\n".join(methods))]
     about = "An argument of an enumeration type accepts the string or the member."
     lines += ["## Enumerations", about, "\n".join(_choices())]
     lines += [f"Element types: {', '.join(f'`{name}`' for name in DTYPE_NAMES.values())}."]

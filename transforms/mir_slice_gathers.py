@@ -13,6 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_rlx.dialects.constants import is_integer
 from xdsl_rlx.dialects.mir import cast, creation, elementwise, index, shape
+from xdsl_rlx.dialects.mir.compositions import frames
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.subscripts import every
 from xdsl_rlx.dialects.shapes import element_of, shape_of
@@ -209,6 +210,6 @@ def _windows(b: MirBuilder, table: Value, axis: int, start: int, loops: Sequence
         return None
     rows = b.narrow(table, axis, start, (count - 1) * hop + length)
     flat = b.reshape(rows, (*outer, rows.shape[axis] * prod(inner)))
-    found = b.reshape(b.frames(flat, length * prod(inner), hop * prod(inner)), (*outer, count, length, *inner))
+    found = b.reshape(frames(b, flat, length * prod(inner), hop * prod(inner)), (*outer, count, length, *inner))
     order = [*range(axis), axis + 1, axis, *range(axis + 2, found.rank)]
     return b.transpose(found, order) if is_swapped else found

@@ -199,17 +199,3 @@ class BitsBuilder(BuilderCore):
             total = moved if total is None else total | moved
         assert total is not None
         return self.bitcast_convert_type(total, to)
-
-    def mulhi(self, x: Operand, y: Operand) -> Value:
-        """Return the upper half of the product of integers, which has twice as many bits as they; both broadcast."""
-        b, (lhs, rhs) = self._this, (self.value(one) for one in self.operands(x, y))
-        element = element_of(lhs.ssa)
-        if element not in INTS:
-            raise GraphError(f"mulhi: expected integers, got {DTYPE_NAMES[element]}")
-        bits = width(element)
-        if bits < 64:
-            return b.cast(b.shift_right_logical(b.cast(lhs, i64) * b.cast(rhs, i64), bits), element)
-        (low, high), (less, more) = ((one & 0xFFFFFFFF, b.shift_right(one, 32)) for one in (lhs, rhs))
-        middle = high * less + b.shift_right_logical(low * less, 32)
-        rest = low * more + (middle & 0xFFFFFFFF)
-        return high * more + b.shift_right(middle, 32) + b.shift_right(rest, 32)

@@ -7,7 +7,6 @@ The elementwise ops do arithmetic on complex tensors.
 from __future__ import annotations
 
 import abc
-from math import nan
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, f32, f64
@@ -15,15 +14,13 @@ from xdsl.ir import Attribute
 from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.constants import splat_value
 from xdsl_rlx.dialects.mir.core import MirOp, View
-from xdsl_rlx.dialects.mir.elementwise import BinaryOp, ConstantOp
+from xdsl_rlx.dialects.mir.elementwise import BinaryOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     FLOATS,
-    broadcast_shapes,
     c64,
     c128,
     check_element,
@@ -180,31 +177,3 @@ class ComplexBuilder(BuilderCore):
     hypot = method(HypotOp)
     log_hypot = method(LogHypotOp)
     atan2 = method(Atan2Op)
-
-    def complex_abs(self, z: Operand) -> Value:
-        """Return `|z|`, a real tensor; its derivative at 0 is 0."""
-        value = self.operand(z)
-        return self.hypot(self.real(value), self.imag(value))
-
-    def complex_power(self, z: Operand, exponent: Operand) -> Value:
-        """
-        Return `z^exponent` of complex numbers.
-
-        A constant integer up to 64 uses repeated squaring, other exponents `e^(exponent ln z)`. 0 to a power with a
-        positive real part is 0, to the power 0 it is 1, to others NaN.
-        """
-        b, (base, power) = self._this, (self.value(x) for x in self.operands(z, exponent))
-        owner = power.ssa.owner
-        fixed = splat_value(owner.value) if isinstance(owner, ConstantOp) else None
-        if isinstance(fixed, complex) and not fixed.imag and fixed.real.is_integer() and abs(fixed.real) <= 64:
-            found = b.power_by_squarings(base, int(abs(fixed.real)))
-            return b.expand(found if fixed.real >= 0 else 1 / found, broadcast_shapes(base.shape, power.shape))
-        nothing = b.eq(base, 0)
-        found = b.exp(power * b.log(b.where(nothing, 1, base)))
-        of_nothing = b.where(b.eq(power, 0), b.ones_like(found), b.where(b.real(power) > 0, b.zeros_like(found), nan))
-        return b.where(nothing, of_nothing, found)
-
-    def angle(self, z: Operand) -> Value:
-        """Return the phase angle of `z`, from -pi to pi."""
-        value = self.operand(z)
-        return self.atan2(self.imag(value), self.real(value))

@@ -12,6 +12,7 @@ from xdsl.irdl import result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.compositions import pad
 from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
@@ -333,7 +334,7 @@ class ConvBuilder(BuilderCore):
         size, kernel = shape_of(image)[2:], shape_of(weight)[2:]
         if len(size) == len(kernel) and (given := sides("conv", padding, size, kernel, stride, dilation)) is not None:
             padding, rest = common(given)
-            image = self._this.pad(self.value(image), ((0, 0), (0, 0), *rest)).ssa
+            image = pad(self._this, image, ((0, 0), (0, 0), *rest)).ssa
         return self._biased(self.op(ConvOp, image, weight, stride, cast(Steps, padding), dilation, groups), bias)
 
     def _biased(self, images: Value, bias: Operand | None) -> Value:

@@ -223,15 +223,6 @@ class FactorBuilder(BuilderCore):
         u, s, vt = (self.value(x) for x in op.results)
         return (m.swapaxes(vt, -1, -2), s, m.swapaxes(u, -1, -2)) if is_wide else (u, s, vt)
 
-    def inv(self, a: Operand) -> Value:
-        """
-        Return `a^-1` for each matrix of [..., n, n], by a solve. Where `a` is singular, elements are infinite or NaN.
-        """
-        m, matrices = self._this, self.value(self.operand(a))
-        check_square(matrices.shape)
-        identity = m.expand(m.eye(matrices.shape[-1], dtype=matrices.dtype), matrices.shape)
-        return (m.dense_solve if matrices.rank == 2 else m.batched_dense_solve)(matrices, identity)
-
     def det(self, a: Operand) -> Value:
         """
         Return the determinant of each matrix of [..., n, n]: a sum of products up to 3 rows, else `mir.det`.

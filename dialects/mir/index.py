@@ -17,6 +17,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.mir.compositions import running_scan
 from xdsl_rlx.dialects.mir.core import AlongAxis, HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
@@ -414,11 +415,12 @@ class IndexBuilder(BuilderCore):
     topk = method(TopkOp)
     bisect = method(BisectOp)
 
-    def topk_values(self, x: Operand, k: int) -> Value:
-        """Return the `k` largest elements along the last axis, gathered at `mir.topk`; differentiable."""
-        value = self.operand(x)
-        last = len(shape_of(value)) - 1
-        return self.gather(value, self.topk(value, k), last, last)
+    def cumprod(self, x: Operand, axis: int = -1, dtype: object = None) -> Value:
+        """`mir.cumprod`: the cumulative product along `axis`; integers and `dtype` behave as in `cumsum`."""
+        value = self.accumulated(x, dtype)
+        if element_of(value.ssa) in (*FLOATS, *INTS):
+            return self.op(CumprodOp, value.ssa, axis)
+        return running_scan(self._this, value, axis, self._this.mul)
 
     def cumsum(
         self, x: Operand, axis: int = -1, exclusive: bool = False, reverse: bool = False, dtype: object = None

@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphIndexError, GraphTypeError
+from xdsl_rlx.dialects.mir.compositions import argsort
 from xdsl_rlx.dialects.mir.promotion import in_one_graph
 from xdsl_rlx.dialects.mir.segments import segment_extreme, segment_product
 from xdsl_rlx.dialects.mir.subscripts import Index, are_neighbours, is_array, position, without_masks
@@ -478,7 +479,7 @@ def _last_set(
         found = b.narrow(b.scatter_add(numbers, at, extent + 1), 0, 0, extent)
         winner, touched = b.max(found - 1, 0), found > 0
     else:
-        order = b.argsort(at)
+        order = argsort(b, at)
         ordered = b.gather(at, order)
         last = b.narrow(ordered, 0, 1, count - 1) != b.narrow(ordered, 0, 0, count - 1)
         ends = b.concat([last, b.constant(np.ones(1, bool))], 0)

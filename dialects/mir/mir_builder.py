@@ -5,7 +5,7 @@ User graphs, derivative rules and decompositions all build through it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xdsl_rlx.dialects import constants
@@ -17,7 +17,6 @@ from xdsl_rlx.dialects.mir.branch import BranchBuilder
 from xdsl_rlx.dialects.mir.channel_norm import ChannelNormBuilder
 from xdsl_rlx.dialects.mir.collectives import CollectivesBuilder
 from xdsl_rlx.dialects.mir.complex import ComplexBuilder
-from xdsl_rlx.dialects.mir.contractions import ContractionsBuilder
 from xdsl_rlx.dialects.mir.conv import ConvBuilder
 from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.creation import CreationBuilder
@@ -33,7 +32,6 @@ from xdsl_rlx.dialects.mir.index import IndexBuilder
 from xdsl_rlx.dialects.mir.linalg import LinalgBuilder
 from xdsl_rlx.dialects.mir.matrix_function import MatrixFunctionBuilder
 from xdsl_rlx.dialects.mir.moe import MoeBuilder
-from xdsl_rlx.dialects.mir.moves import MovesBuilder
 from xdsl_rlx.dialects.mir.norm import NormBuilder
 from xdsl_rlx.dialects.mir.pool import PoolBuilder
 from xdsl_rlx.dialects.mir.quant import QuantBuilder
@@ -45,11 +43,10 @@ from xdsl_rlx.dialects.mir.region import RegionBuilder
 from xdsl_rlx.dialects.mir.rope import RopeBuilder
 from xdsl_rlx.dialects.mir.rounding import RoundingBuilder
 from xdsl_rlx.dialects.mir.scan import ScanBuilder
+from xdsl_rlx.dialects.mir.shape import ShapeBuilder
 from xdsl_rlx.dialects.mir.solve import SolveBuilder
-from xdsl_rlx.dialects.mir.sorting import SortingBuilder
 from xdsl_rlx.dialects.mir.special import SpecialBuilder
 from xdsl_rlx.dialects.mir.spectral import SpectralBuilder
-from xdsl_rlx.dialects.mir.statistics import StatisticsBuilder
 from xdsl_rlx.dialects.mir.transcendental import TranscendentalBuilder
 from xdsl_rlx.dialects.mir.transformer import TransformerBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method, resolve_shape
@@ -94,7 +91,6 @@ class MirBuilder(
     ChannelNormBuilder,
     CollectivesBuilder,
     ComplexBuilder,
-    ContractionsBuilder,
     ConvBuilder,
     CreationBuilder,
     CustomBuilder,
@@ -108,7 +104,6 @@ class MirBuilder(
     LinalgBuilder,
     MatrixFunctionBuilder,
     MoeBuilder,
-    MovesBuilder,
     NormBuilder,
     PoolBuilder,
     QuantBuilder,
@@ -120,11 +115,10 @@ class MirBuilder(
     RopeBuilder,
     RoundingBuilder,
     ScanBuilder,
+    ShapeBuilder,
     SolveBuilder,
-    SortingBuilder,
     SpecialBuilder,
     SpectralBuilder,
-    StatisticsBuilder,
     TranscendentalBuilder,
     TransformerBuilder,
     _PluginBuilder,
@@ -151,22 +145,6 @@ class MirBuilder(
     gaussian = method(elementwise.GaussianOp)
     sqrt = method(elementwise.SqrtOp)
     rsqrt = method(elementwise.RsqrtOp)
-
-    def safe_sqrt(self, x: Operand) -> Value:
-        """
-        Return `sqrt x` for `x > 0`, else 0 with derivative 0 (that of `mir.sqrt` is infinite or NaN); NaN stays NaN.
-        """
-        return self._above_zero(x, self.sqrt)
-
-    def safe_rsqrt(self, x: Operand) -> Value:
-        """Return `1 / sqrt x` for `x > 0`, else 0 with derivative 0; NaN stays NaN."""
-        return self._above_zero(x, self.rsqrt)
-
-    def _above_zero(self, x: Operand, function: Callable[[Value], Value]) -> Value:
-        """`function` of 1 in place of what is not positive, so that no infinity reaches the gradient."""
-        value = self.value(self.operand(x))
-        outside = value <= 0.0
-        return self.where(outside, 0.0, function(self.where(outside, 1.0, value)))
 
     recip = method(elementwise.RecipOp)
     neg = method(elementwise.NegOp)

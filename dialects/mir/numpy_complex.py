@@ -69,7 +69,7 @@ def _expm1(z: Value) -> Value:
 
 
 def _sign(z: Value) -> Value:
-    b, size = z.b, z.b.complex_abs(z)
+    b, size = z.b, z.b.hypot(*_parts(z))
     return z / b.cast(b.where(b.eq(size, 0), 1, size), z.dtype)
 
 

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.compositions import pad
 from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
@@ -246,10 +247,10 @@ class PoolBuilder(BuilderCore):
         b, (same, rest) = self._this, common(given)
         kind = PoolKind(kind)
         least = {PoolKind.MAX: -inf, PoolKind.MIN: inf}.get(kind, 0.0)
-        padded = b.pad(image, ((0, 0), (0, 0), *rest), constant_values=least)
+        padded = pad(b, image, ((0, 0), (0, 0), *rest), constant_values=least)
         if kind is not PoolKind.MEAN or count_include_pad or not any(map(any, rest)):
             return b.pool(padded, kind, kernel, step, same, count_include_pad)
-        ones = b.pad(b.full((1, 1, *size), 1.0, image.dtype), ((0, 0), (0, 0), *rest))
+        ones = pad(b, b.full((1, 1, *size), 1.0, image.dtype), ((0, 0), (0, 0), *rest))
         sums, counts = (b.pool(one, PoolKind.SUM, kernel, step, same) for one in (padded, ones))
         return b.div(sums, counts)
 

@@ -48,11 +48,15 @@ _INSTEAD: dict[tuple[str, str], str] = {
     ("mul", "b"): "and_",
     ("max", "b"): "or_",
     ("min", "b"): "and_",
+}
+"""The builder method that is another of booleans."""
+
+_COMPOSED: dict[tuple[str, str], str] = {
     ("pow", "i"): "integer_power",
     ("pow", "c"): "complex_power",
     ("abs", "c"): "complex_abs",
 }
-"""The builder method that is another of booleans, integers (`"i"`) or complex numbers."""
+"""The function of `compositions.py` in its place of integers (`"i"`) and complex numbers."""
 
 _SAME = ("abs", "floor", "ceil", "trunc")
 """What changes no truth value."""
@@ -162,12 +166,13 @@ def joined(parts: Sequence[Any]) -> Operand:
     """What NumPy would make of a list, some of whose elements may be values; GraphTypeError if it is ragged."""
     import numpy as np
 
+    from xdsl_rlx.dialects.mir.compositions import stack
     from xdsl_rlx.dialects.mir.value import Value
 
     inner = [joined(cast("Sequence[Any]", x)) if isinstance(x, list | tuple) else x for x in parts]
     if any(isinstance(x, Value) for x in inner):
         builder, converted, weak = together(inner)
-        stacked = builder.stack(converted)
+        stacked = stack(builder, converted)
         return Value(stacked.ssa, builder, weak)
     try:
         return _listed(np.asarray(inner))
@@ -250,7 +255,7 @@ def _truth(builder: MirBuilder, x: Operand) -> Operand:
 
 
 def applied(make: str | Callable[..., Any], operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> Any:
-    """A builder method, by its name, of operands brought together; GraphTypeError for one that there is not."""
+    """A builder method, by its name, or a function of a builder, of operands brought together."""
     from xdsl_rlx.dialects.mir.value import Value
 
     builder, converted, weak = together(operands, kind, make in _COMPARISONS)
@@ -262,6 +267,7 @@ def applied(make: str | Callable[..., Any], operands: Sequence[Operand], kind: K
 
 def _of_elements(builder: MirBuilder, make: str, operands: list[Operand]) -> tuple[str | Callable[..., Any], list[Any]]:
     """What a builder method is of operands of these elements, and the operands that it takes."""
+    from xdsl_rlx.dialects.mir import compositions
     from xdsl_rlx.dialects.mir.value import Value
 
     element = next((element_of(x.ssa) for x in operands if isinstance(x, Value)), None)
@@ -278,6 +284,8 @@ def _of_elements(builder: MirBuilder, make: str, operands: list[Operand]) -> tup
         raise GraphTypeError("booleans support neither subtraction nor negation, as in NumPy; write x ^ y and ~x")
     if kind == "c" and make in numpy_complex.TABLE:
         return partial(_of_parts, make), operands
+    if (make, kind) in _COMPOSED:
+        return getattr(compositions, _COMPOSED[make, kind]), operands
     return _INSTEAD.get((make, kind), make), operands
 
 

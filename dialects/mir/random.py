@@ -209,16 +209,6 @@ class RandomBuilder(BuilderCore):
         """`mir.rng_bits`: random words, i32, of `shape` per key."""
         return self.op(RngBitsOp, self.operand(key), shape, offset)
 
-    def rng_split(self, key: Operand, count: int) -> Value:
-        """
-        Derive `count` new keys `[count, 2]`, of the type of `key`, from `mir.rng_bits`; use `key` for nothing else.
-
-        A training step can pass a derived key to the next step: its type stays the same.
-        """
-        words = self.rng_bits(key, (count, 2))
-        # i32 words of a key are read as unsigned: these are the same keys
-        return words if element_of(self.operand(key)) == i32 else self._this.cast(self._this.cast(words, "u32"), "i64")
-
     def rng_uniform(
         self, key: Operand, shape: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: object = "f32"
     ) -> Value:

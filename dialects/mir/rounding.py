@@ -5,18 +5,15 @@ Sums, products and comparisons are in `elementwise.py`.
 
 from __future__ import annotations
 
-from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from xdsl.ir import Attribute
 from xdsl.irdl import traits_def
 from xdsl.traits import Commutative
 
-from xdsl_rlx.dialects.constants import is_integer, splat_value
-from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.elementwise import BinaryOp, ConstantOp, UnaryOp
+from xdsl_rlx.dialects.mir.elementwise import BinaryOp, UnaryOp
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
-from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, broadcast_shapes, element_of, i1, u8, u32
+from xdsl_rlx.dialects.shapes import FLOATS, INTS, element_of, i1, u8, u32
 
 _REAL: tuple[Attribute, ...] = (*FLOATS, *INTS)
 _ALL_BITS: dict[Attribute, int] = {i1: 1, u8: 0xFF, u32: 0xFFFFFFFF}
@@ -138,69 +135,7 @@ class RoundingBuilder(BuilderCore):
         ones = _ALL_BITS.get(element_of(value.ssa), -1)
         return self.xor(value, ones)
 
-    def integer_power(self, x: Operand, exponent: Operand) -> Value:
-        """
-        Return `x^exponent` of integers, wrapping, by repeated squaring; unrolled for a constant exponent.
-
-        GraphError for a negative constant exponent. The result of a negative exponent that is not constant is
-        unspecified.
-        """
-        b, (base, power) = self._this, (self.value(x) for x in self.operands(x, exponent))
-        owner = power.ssa.owner
-        fixed = splat_value(owner.value) if isinstance(owner, ConstantOp) else None
-        if isinstance(fixed, int):
-            if fixed < 0:
-                raise GraphError(f"integers to the power {fixed} are not integers; convert them with astype(float)")
-            return b.expand(self.power_by_squarings(base, fixed), broadcast_shapes(base.shape, power.shape))
-        element, shape = element_of(base.ssa), broadcast_shapes(base.shape, power.shape)
-
-        def body(carry: Any, _: object) -> tuple[Any, None]:
-            total, square, rest = carry
-            return (b.where(rest & 1, total * square, total), square * square, b.shift_right_logical(rest, 1)), None
-
-        base, power = b.expand(base, shape), b.expand(power, shape)
-        bits = element.width.data if is_integer(element) else 0
-        (total, _, _), _ = b.scan(body, (b.ones_like(base), base, power), length=bits)
-        return total
-
-    def power_by_squarings(self, x: Operand, exponent: int) -> Value:
-        """Return `x^exponent` for a Python integer by repeated squaring; GraphError if it is negative."""
-        base = self.value(self.operand(x))
-        if exponent < 0:
-            raise GraphError(f"power_by_squarings: expected an exponent of at least 0, got {exponent}")
-        if exponent < 2:
-            return base if exponent else self.ones_like(base)
-        half = self.power_by_squarings(base, exponent // 2)
-        return half * half * base if exponent % 2 else half * half
-
-    def clip(self, x: Operand, low: Operand | None = None, high: Operand | None = None) -> Value:
-        """
-        Return `min(max(x, low), high)`; a bound may be None. NaN stays NaN. All operands broadcast.
-
-        The derivative is that of `mir.max` and `mir.min`: 1 inside, 0 outside, one half at a bound.
-        """
-        value = self._this.value(self.operand(x))
-        bounded = value if low is None else self._this.max(value, low)
-        return bounded if high is None else self._this.min(bounded, high)
-
     def is_nan(self, x: Operand) -> Value:
         """Return an i1 for each element: whether it is NaN; false for integers."""
         value = self._this.value(self.operand(x))
         return self._this.ne(value, value)
-
-    def is_inf(self, x: Operand) -> Value:
-        """Return an i1 for each element: whether it, or its real or imaginary part, is infinite; false for integers."""
-        value = self._this.value(self.operand(x))
-        if element_of(value.ssa) in COMPLEXES:
-            return self.or_(*(self.is_inf(part) for part in (self._this.real(value), self._this.imag(value))))
-        floats = element_of(value.ssa) in FLOATS
-        return self._this.eq(self._this.abs(value), inf) if floats else self.is_nan(value)
-
-    def is_finite(self, x: Operand) -> Value:
-        """Return an i1 for each element: whether it is neither infinite nor NaN; true for integers."""
-        value = self._this.value(self.operand(x))
-        if element_of(value.ssa) in COMPLEXES:
-            parts = (self._this.real(value), self._this.imag(value))
-            return self._this.and_(*(self.is_finite(part) for part in parts))
-        floats = element_of(value.ssa) in FLOATS
-        return self._this.lt(self._this.abs(value), inf) if floats else self._this.eq(value, value)

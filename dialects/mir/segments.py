@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xdsl_rlx.dialects.mir.compositions import argsort
+
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
     from xdsl_rlx.dialects.mir.value import Value
@@ -37,7 +39,7 @@ def segment_product(b: MirBuilder, data: Value, ids: Value, count: int) -> Value
     shape = (count, *data.shape[1:])
     if not data.shape[0] or not count:
         return b.full(shape, 1, data.dtype)
-    order = b.argsort(ids)
+    order = argsort(b, ids)
     rows, starts = b.gather(data, order), b.gather(ids, order)
     one = b.constant(1, data.dtype)
     step, length = 1, data.shape[0]

@@ -1,8 +1,10 @@
 """
 Ops that move or alias elements: reshape, transpose, narrow, flip, concat, expand.
 
-Indexing by data is in `index.py`, further functions of NumPy in `moves.py`.
+Indexing by data is in `index.py`.
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
@@ -13,6 +15,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import VarConstraint, base, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.core import AlongAxis, MirOp, View
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
@@ -25,10 +28,13 @@ from xdsl_rlx.dialects.mir.fields import (
     tensor,
     tensors,
 )
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
 from xdsl_rlx.dialects.shapes import (
     broadcasts_to,
     dims,
     element_of,
+    integers,
+    normalize_axes,
     normalize_axis,
     same_element_type,
     shape_of,
@@ -166,3 +172,60 @@ class ExpandOp(MirOp, name="mir.expand"):
         if not broadcasts_to(before, after):
             raise VerifyException(f"cannot expand {dims(before)} to {dims(after)}")
         return (tensor_of(element_of(self.operand), after),)
+
+
+class ShapeBuilder(BuilderCore):
+    """Builder methods of this family. Those named after no op count axes, and build one reshape or transpose."""
+
+    def flip(self, x: Operand, axis: int | Sequence[int] | None = None) -> Value:
+        """`mir.flip`: reverse one or several axes, by default all."""
+        value = self.value(self.operand(x))
+        axes = range(value.rank) if axis is None else normalize_axes(integers("flip", axis), value.rank)
+        for one in axes:
+            if value.shape[one] > 1:
+                value = self.op(FlipOp, value.ssa, one)
+        return value
+
+    def moveaxis(self, x: Operand, source: int | Sequence[int], destination: int | Sequence[int]) -> Value:
+        """Move the axes `source` to the positions `destination`; the others keep their order."""
+        value = self.value(self.operand(x))
+        ends: list[list[int]] = []
+        for given in (source, destination):
+            ends.append([normalize_axis(axis, value.rank) for axis in integers("moveaxis", given)])
+        old, new = ends
+        if len(old) != len(new) or len({*old}) != len(old) or len({*new}) != len(new):
+            raise GraphError(f"moveaxis: expected as many distinct axes twice, got {source} and {destination}")
+        perm = [axis for axis in range(value.rank) if axis not in old]
+        for to, axis in sorted(zip(new, old, strict=True)):
+            perm.insert(to, axis)
+        return self._this.transpose(value, perm)
+
+    def swapaxes(self, x: Operand, axis1: int, axis2: int) -> Value:
+        """Interchange two axes."""
+        value = self.value(self.operand(x))
+        perm = list(range(value.rank))
+        first, second = normalize_axis(axis1, value.rank), normalize_axis(axis2, value.rank)
+        perm[first], perm[second] = second, first
+        return self._this.transpose(value, perm)
+
+    def squeeze(self, x: Operand, axis: int | Sequence[int] | None = None) -> Value:
+        """Remove axes of extent 1, by default all of them; GraphError for an axis of another extent."""
+        value = self.value(self.operand(x))
+        if axis is None:
+            return self._this.reshape(value, [n for n in value.shape if n != 1])
+        gone = normalize_axes(integers("squeeze", axis), value.rank)
+        if longer := [one for one in gone if value.shape[one] != 1]:
+            raise GraphError(f"squeeze: expected extent 1 at axis {longer[0]}, got shape {dims(value.shape)}")
+        return self._this.reshape(value, [n for one, n in enumerate(value.shape) if one not in gone])
+
+    def expand_dims(self, x: Operand, axis: int | Sequence[int]) -> Value:
+        """Insert axes of extent 1 at these positions of the result."""
+        value, new = self.value(self.operand(x)), integers("expand_dims", axis)
+        places = normalize_axes(new, value.rank + len(new))
+        rest = iter(value.shape)
+        return self._this.reshape(value, [1 if n in places else next(rest) for n in range(value.rank + len(new))])
+
+    def ravel(self, x: Operand) -> Value:
+        """Flatten to one dimension."""
+        value = self.value(self.operand(x))
+        return self._this.reshape(value, (prod(value.shape),))

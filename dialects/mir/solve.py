@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Tensor, flag, tensor
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method, pair
+from xdsl_rlx.dialects.mir.value import BuilderCore, method, pair
 from xdsl_rlx.dialects.shapes import COMPLEXES, check_element, dims, element_of, same_element_type, shape_of
 
 
@@ -214,17 +214,6 @@ class SolveBuilder(BuilderCore):
 
     dense_solve = method(DenseSolveOp)
     batched_dense_solve = method(BatchedDenseSolveOp)
-
-    def cho_solve(self, factor: Operand, b: Operand, lower: bool = True) -> Value:
-        """
-        Return `a^-1 b` for a positive definite `a` from its Cholesky factor `L L^T = a`, or `U^T U = a` if not `lower`.
-
-        `factor` is [..., n, n], as `rlx.cholesky` returns it, `b` and the result [..., n] or [..., n, k]. Elements of
-        the other triangle are ignored.
-        """
-        g = self._this
-        y = g.triangular_solve(factor, b, lower=lower, transpose=not lower)
-        return g.triangular_solve(factor, y, lower=lower, transpose=lower)
 
     lu = pair(LuOp)
     lu_solve = method(LuSolveOp)

@@ -1,9 +1,8 @@
-"""Fourier transforms and log-mel features, and builder methods with the semantics of NumPy composed from them."""
+"""Fourier transforms and log-mel features."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.dialects.utils import EnumAttribute
@@ -28,10 +27,12 @@ from xdsl_rlx.dialects.shapes import (
     check_element,
     dims,
     element_of,
-    normalize_axis,
     same_element_type,
     shape_of,
 )
+
+if TYPE_CHECKING:
+    from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 
 REALS: tuple[Attribute, ...] = (f32, f64)
 
@@ -200,128 +201,40 @@ class LogMelBackwardOp(MirOp, name="mir.log_mel_backward"):
         return (self.spectrum.type,)
 
 
-def fast_length(n: int) -> int:
-    """The least length from `n` on whose transform takes two products with small matrices, or a power of two."""
-    if n <= 64:
-        return n
-    if n > 64 * 64:
-        return 1 << (n - 1).bit_length()
-    return min(first * -(-n // first) for first in range(-(-n // 64), 65))
-
-
 class SpectralBuilder(BuilderCore):
-    """Builder methods of this family. Those that are no ops follow `numpy.fft`, its factors and lengths included."""
+    """Builder methods of this family, with the factors and lengths of `numpy.fft`."""
 
     fft = method(FftOp)
 
-    def fft_axis(self, x: Operand, axis: int, inverse: bool = False, norm: FftNorm | str = FftNorm.BACKWARD) -> Value:
-        """`mir.fft` along any axis."""
-        value = self.value(self.operand(x))
-        perm = list(range(value.rank))
-        axis = normalize_axis(axis, value.rank)
-        perm[axis], perm[-1] = perm[-1], perm[axis]
-        return self._this.transpose(self.fft(self._this.transpose(value, perm), inverse, norm), perm)
-
-    def fftn(self, x: Operand, axes: Sequence[int] | None = None) -> Value:
-        """Return the transform along `axes`, by default all, of a complex or real tensor."""
-        return self._along(x, axes, False)
-
-    def ifftn(self, x: Operand, axes: Sequence[int] | None = None) -> Value:
-        """Return the inverse of `fftn`."""
-        return self._along(x, axes, True)
-
-    def fft_real(self, x: Operand, n: int | None = None) -> tuple[Value, Value]:
-        """Return real and imaginary parts of all `n` bins of a real signal: `rfft` with the mirrored bins."""
-        value = self.value(self.operand(x)) if n is None else self._resized(x, n)
-        bins = self.op(RfftOp, value.ssa, True)
-        return self._this.real(bins), self._this.imag(bins)
-
-    def _along(self, x: Operand, axes: Sequence[int] | None, inverse: bool) -> Value:
-        value = self.value(self.operand(x))
-        if element_of(value.ssa) not in COMPLEXES:
-            value = self._this.cast(value, complex_type(element_of(value.ssa)))
-        for axis in sorted(normalize_axis(a, value.rank) for a in (range(value.rank) if axes is None else axes)):
-            value = self.fft_axis(value, axis, inverse, FftNorm.FORWARD)
-        return value
-
     def rfft(self, x: Operand, n: int | None = None) -> Value:
         """`mir.rfft` of the first `n` points along the last axis, zero-padded if there are fewer."""
-        return self.op(RfftOp, (self.value(self.operand(x)) if n is None else self._resized(x, n)).ssa)
+        return self.op(RfftOp, (self.value(self.operand(x)) if n is None else resized(self._this, x, n)).ssa)
 
     def irfft(self, z: Operand, n: int | None = None) -> Value:
         """The inverse of `rfft` for a real result of `n` points, by default `2 (bins - 1)`."""
-        value = self._signal(z)
+        value = signal(self._this, z)
         n = 2 * (value.shape[-1] - 1) if n is None else n
-        value = self._resized(value, n // 2 + 1)
+        value = resized(self._this, value, n // 2 + 1)
         return self.op(IrfftOp, value.ssa, n) * (1 / n)
-
-    def _signal(self, x: Operand) -> Value:
-        value = self.value(self.operand(x))
-        if not value.rank:
-            raise GraphError("expected an array to transform, got a scalar")
-        return value
-
-    def _resized(self, x: Operand, n: int) -> Value:
-        value = self._signal(x)
-        have = value.shape[-1]
-        if n < 1:
-            raise GraphError(f"expected at least one point, got {n}")
-        if have >= n:
-            return value if have == n else self._this.narrow(value, -1, 0, n)
-        return self._this.concat([value, self.full((*value.shape[:-1], n - have), 0, value.dtype)], -1)
-
-    def frames(self, x: Operand, length: int, hop: int) -> Value:
-        """Return all windows of `length` elements with stride `hop`: `result[.., f, j] = x[.., f hop + j]`."""
-        value = self._signal(x)
-        if length < 1 or hop < 1 or value.shape[-1] < length:
-            raise GraphError(f"frames: expected 1 <= length <= {value.shape[-1]} and hop >= 1, got {length} and {hop}")
-        count = 1 + (value.shape[-1] - length) // hop
-        blocks = -(-length // hop)
-        value = self._resized(value, (count - 1 + blocks) * hop)
-        rows = value.reshape(*value.shape[:-1], count - 1 + blocks, hop)
-        if blocks == 1:
-            return self._this.narrow(rows, -1, 0, length)
-        parts: list[Operand] = []
-        for block in range(blocks):
-            shifted = self._this.narrow(rows, -2, block, count)
-            rest = length - block * hop
-            parts.append(shifted if rest >= hop else self._this.narrow(shifted, -1, 0, rest))
-        return self._this.concat(parts, -1)
-
-    def stft(self, x: Operand, frame_len: int, hop: int, window: Operand | None = None) -> Value:
-        """Return the `rfft` of each frame of `x` `[.., t]` times `window`: complex `[.., frames, frame_len/2 + 1]`."""
-        frames = self.frames(x, frame_len, hop)
-        return self.rfft(frames if window is None else frames * window)
-
-    def fft_conv1d(self, x: Operand, kernel: Operand) -> Value:
-        """The convolution of `x` `[.., n]` and `kernel` `[.., m]` along the last axis: `[.., n + m - 1]`."""
-        value, taps = (self._signal(v) for v in self.operands(x, kernel))
-        length = value.shape[-1] + taps.shape[-1] - 1
-        fast = fast_length(length)
-        return self._resized(self.irfft(self.rfft(value, fast) * self.rfft(taps, fast), fast), length)
-
-    def psd(self, x: Operand) -> Value:
-        """`|X|^2 / n` for the transform `X` of `n` points: all bins of a complex `x`, `n/2 + 1` of a real one."""
-        value = self._signal(x)
-        whole = element_of(value.ssa) in COMPLEXES
-        return self._this.complex_norm_sq(self.fft(value) if whole else self.rfft(value)) / float(value.shape[-1])
-
-    def fftfreq(self, n: int, d: float = 1.0, dtype: object = "f32") -> Value:
-        """
-        Return the bin frequencies of `fft` for `n` points with spacing `d`; the middle bin of an even `n` is negative.
-        """
-        return self.constant([(k if 2 * k < n else k - n) / (n * d) for k in range(_points(n, d))], dtype)
-
-    def rfftfreq(self, n: int, d: float = 1.0, dtype: object = "f32") -> Value:
-        """Return the bin frequencies of `rfft` for `n` points with spacing `d`."""
-        return self.constant([k / (n * d) for k in range(_points(n, d) // 2 + 1)], dtype)
 
     log_mel = method(LogMelOp)
     log_mel_backward = method(LogMelBackwardOp)
 
 
-def _points(n: int, d: float) -> int:
-    """`n`; GraphError unless a constant can have an element for each of so many points at such a distance."""
-    if not 1 <= n <= 1 << 28 or not d:
-        raise GraphError(f"expected 1 to 2^28 points at a distance that is not 0, got {n} at {d}")
-    return n
+def signal(m: MirBuilder, x: Operand) -> Value:
+    """Return an operand that has an axis to transform; GraphError for a scalar."""
+    value = m.value(m.operand(x))
+    if not value.rank:
+        raise GraphError("expected an array to transform, got a scalar")
+    return value
+
+
+def resized(m: MirBuilder, x: Operand, n: int) -> Value:
+    """Return the first `n` points along the last axis, zero-padded if there are fewer."""
+    value = signal(m, x)
+    have = value.shape[-1]
+    if n < 1:
+        raise GraphError(f"expected at least one point, got {n}")
+    if have >= n:
+        return value if have == n else m.narrow(value, -1, 0, n)
+    return m.concat([value, m.full((*value.shape[:-1], n - have), 0, value.dtype)], -1)

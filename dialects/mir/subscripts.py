@@ -132,6 +132,8 @@ def are_neighbours(parts: Sequence[Any]) -> bool:
 
 def _gathered(value: Value, taken: Sequence[_Taken], in_place: bool) -> Value:
     """The elements that indices take together along their axes: in the place of these, or else in front."""
+    from xdsl_rlx.dialects.mir.compositions import clip
+
     b, target = value.b, taken[0].axis if in_place else 0
     axes = tuple(range(target, target + len(taken)))
     value = b.moveaxis(value, tuple(one.axis for one in taken), axes)
@@ -142,9 +144,9 @@ def _gathered(value: Value, taken: Sequence[_Taken], in_place: bool) -> Value:
         broadcast = broadcast_shapes(*(one.indices.shape for one in taken))
     except VerifyException as error:
         raise GraphIndexError(f"index arrays: {error}") from None
-    at = b.broadcast_to(b.constant(0, "i64"), broadcast)
+    at = b.expand(b.constant(0, "i64"), broadcast)
     for extent, one in zip(extents, taken, strict=True):
-        at = at * extent + b.clip(one.indices.cast("i64"), 0, max(extent - 1, 0))
+        at = at * extent + clip(b, one.indices.cast("i64"), 0, max(extent - 1, 0))
     flat = b.reshape(value, (*value.shape[:target], prod(extents), *value.shape[target + len(taken) :]))
     return b.gather(flat, at, target)
 

@@ -1,6 +1,6 @@
 """NumPy's functions of single elements on values of a graph: universal functions, and those that are made of them.
 
-`UFUNCS` are builder methods, `SPELLED_OUT` a few steps of others.
+`UFUNCS` are functions of builders, `SPELLED_OUT` a few steps of others.
 """
 
 # NumPy is called with anything.
@@ -21,8 +21,10 @@ from xdsl_rlx.dialects.mir.promotion import Kind, applied, innermost, joined
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, dims, element_of, i1
 from xdsl_rlx.frontends.numpy.rows import Function, as_value, of_one_type, row
+from xdsl_rlx.graph_methods import elements
+from xdsl_rlx.graph_methods.einsum import einsum
 
-UFUNCS: dict[str, tuple[str, Kind]] = {
+UFUNCS: dict[str, tuple[str | Function, Kind]] = {
     **{
         name: (name, Kind.FITTING)
         for name in (
@@ -42,10 +44,10 @@ UFUNCS: dict[str, tuple[str, Kind]] = {
             "arctanh": "atanh",
             "rint": "round",
             "isnan": "is_nan",
-            "isinf": "is_inf",
-            "isfinite": "is_finite",
         }.items()
     },
+    "isinf": (elements.is_inf, Kind.FITTING),
+    "isfinite": (elements.is_finite, Kind.FITTING),
     **{name: (name, Kind.AS_IS) for name in ("add", "matmul", "sign", "floor", "ceil", "trunc")},
     **{
         name: (short, Kind.AS_IS)
@@ -80,7 +82,7 @@ UFUNCS: dict[str, tuple[str, Kind]] = {
     "logical_xor": ("xor", Kind.TRUTH),
     "logical_not": ("not_", Kind.TRUTH),
 }
-"""Universal functions of NumPy: the builder method that does the same, and what it computes in."""
+"""Universal functions of NumPy: the builder method, or the function of a builder, and what it computes in."""
 
 
 def ufunc(name: str, *operands: Operand) -> Any:
@@ -153,7 +155,7 @@ def _signbit(x: Value) -> Value:
 def _modf(x: Operand) -> tuple[Value, Value]:
     (x,) = _fitting(x)
     whole = ufunc("trunc", x)
-    return ufunc("copysign", where(x.b.is_inf(x), 0.0, x - whole), x), whole
+    return ufunc("copysign", where(elements.is_inf(x.b, x), 0.0, x - whole), x), whole
 
 
 def _logaddexp2(x: Operand, y: Operand) -> Value:
@@ -247,7 +249,7 @@ def _sum_of_products(subscripts: str, x: Operand, y: Operand) -> Value:
             raise GraphError(f"expected extents {subscripts}, got shapes {dims(x.shape)} and {dims(y.shape)}")
     if element_of(x.ssa) in COMPLEXES and subscripts.startswith("...i,"):
         x = x.b.conjugate(x)
-    return contracted(partial(x.b.einsum, subscripts), x, y)
+    return contracted(partial(einsum, x.b, subscripts), x, y)
 
 
 @row("where")
@@ -392,7 +394,7 @@ _TERMS_OF_SINC = 11
 def _angle(z: Value, deg: bool = False) -> Value:
     """The angle with the positive real axis, in radians or degrees."""
     (z,) = of_one_type([z], Kind.FLOATS if element_of(z.ssa) == i1 else Kind.FITTING)
-    found = z.b.angle(z)
+    found = elements.angle(z.b, z)
     return found * (180 / pi) if deg else found
 
 

@@ -23,7 +23,8 @@ from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.dialects.shapes import element_of, i1
 from xdsl_rlx.frontends.numpy import joins, linalg, reductions, series
 from xdsl_rlx.frontends.numpy.elements import ufunc
-from xdsl_rlx.frontends.numpy.rows import FUNCTIONS, Function, as_value
+from xdsl_rlx.frontends.numpy.rows import FUNCTIONS, Function, as_value, composed
+from xdsl_rlx.graph_methods import sorting, statistics
 
 ROWS = (joins, linalg, series)
 """The files that have rows and that no other file needs."""
@@ -109,7 +110,7 @@ REDUCED = {
     "logical_or": "any",
 }
 ACCUMULATED = {"add": "cumsum", "multiply": "cumprod"}
-RUNNING = {"maximum": "cummax", "minimum": "cummin"}
+RUNNING = {"maximum": sorting.cummax, "minimum": sorting.cummin}
 """The functions that are reductions and running reductions of universal ones."""
 
 
@@ -154,7 +155,7 @@ def _reduced(
 ) -> Any:
     """`np.add.reduce` and its like, by default along the first axis."""
     if name == "logaddexp" and dtype is None and not options:
-        return x.b.logsumexp(x, axis, keepdims)
+        return composed(statistics.logsumexp, x.b, x, axis, keepdims)
     if name not in REDUCED:
         raise GraphTypeError(f"np.{name}.reduce does not support traced values: {_NO_OP}")
     typed = {} if dtype is None else {"dtype": dtype}
@@ -166,7 +167,7 @@ def _accumulated(name: str, x: Value, axis: int = 0, dtype: object = None) -> An
     if name in ACCUMULATED:
         return function(ACCUMULATED[name], (x, axis), {} if dtype is None else {"dtype": dtype})
     if name in RUNNING and dtype is None and element_of(x.ssa) == i1:
-        return getattr(x.b, RUNNING[name])(x.astype("int8"), axis) > 0
+        return composed(RUNNING[name], x.b, x.astype("int8"), axis) > 0
     if name in RUNNING and dtype is None:
-        return getattr(x.b, RUNNING[name])(x, axis)
+        return composed(RUNNING[name], x.b, x, axis)
     raise GraphTypeError(f"np.{name}.accumulate does not support traced values: {_NO_OP}")

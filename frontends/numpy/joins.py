@@ -10,10 +10,12 @@ from math import prod
 from typing import Any
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.mir import compositions
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import integers, normalize_axis
-from xdsl_rlx.frontends.numpy.rows import as_value, of_one_type, row
+from xdsl_rlx.frontends.numpy.rows import as_value, composed, of_one_type, row
 from xdsl_rlx.frontends.numpy.shapes import of_rank, take
+from xdsl_rlx.graph_methods import moves
 
 
 @row("concatenate", "concat")
@@ -32,7 +34,7 @@ def concatenate(
 def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: object = None, casting: str = "same_kind") -> Value:
     """Arrays of one shape along a new axis."""
     parts = of_one_type(list(arrays))
-    return parts[0].b.stack(parts if dtype is None else [x.astype(dtype) for x in parts], axis)
+    return composed(compositions.stack, parts[0].b, parts if dtype is None else [x.astype(dtype) for x in parts], axis)
 
 
 @row("vstack")
@@ -95,7 +97,7 @@ def _unstack(x: Value, *, axis: int = 0) -> tuple[Value, ...]:
 @row("split")
 def split(ary: Value, indices_or_sections: Any, axis: int = 0) -> list[Value]:
     """Equal parts along an axis, or those that end at some positions."""
-    return list(ary.b.split(ary, indices_or_sections, axis))
+    return list(composed(moves.split, ary.b, ary, indices_or_sections, axis))
 
 
 @row("array_split")
@@ -147,6 +149,6 @@ def _insert(arr: Operand, obj: int, values: Any, axis: int | None = None) -> Val
     if not -extent <= at <= extent:
         raise GraphError(f"np.insert: position {at} is out of range for an axis of extent {extent}")
     new = x.b.moveaxis(new.reshape((1,) * max(x.rank - new.rank, 0) + new.shape), 0, axis)
-    new = x.b.broadcast_to(new, (*x.shape[:axis], new.shape[axis], *x.shape[axis + 1 :]))
+    new = x.b.expand(new, (*x.shape[:axis], new.shape[axis], *x.shape[axis + 1 :]))
     at = at + extent if at < 0 else at
     return x.b.concat([x.b.narrow(x, axis, 0, at), new, x.b.narrow(x, axis, at, extent - at)], axis)

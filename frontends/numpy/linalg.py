@@ -12,13 +12,16 @@ from math import inf, prod
 from typing import Any, NamedTuple
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.mir import compositions
 from xdsl_rlx.dialects.mir.promotion import Kind
 from xdsl_rlx.dialects.mir.spectral import RfftOp
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, broadcast_shapes, dims, element_of, integers, normalize_axis
 from xdsl_rlx.frontends.numpy.elements import contracted, ufunc
 from xdsl_rlx.frontends.numpy.reductions import in_a_row, largest, smallest, sum_of
-from xdsl_rlx.frontends.numpy.rows import FUNCTIONS, as_floats, as_value, check_rank, of_one_type, row
+from xdsl_rlx.frontends.numpy.rows import FUNCTIONS, as_floats, as_value, check_rank, composed, of_one_type, row
+from xdsl_rlx.graph_methods import contractions, linalg, moves
+from xdsl_rlx.graph_methods.einsum import einsum as contracted_by_labels
 
 
 class SlogdetResult(NamedTuple):
@@ -50,19 +53,19 @@ class SVDResult(NamedTuple):
     Vh: Value
 
 
-def _product(name: str, *names: str) -> None:
-    """Rows for a product, which is a builder method of two operands of one element type."""
+def _product(function: Callable[..., Value]) -> None:
+    """A row for a product of two operands of one element type."""
 
-    @row(name, *names)
+    @row(function.__name__)
     def found(a: Any, b: Any, *args: Any, **kwargs: Any) -> Value:
         x, y = of_one_type([a, b])
-        return contracted(lambda x, y: getattr(x.b, name)(x, y, *args, **kwargs), x, y)
+        return contracted(lambda x, y: composed(function, x.b, x, y, *args, **kwargs), x, y)
 
-    found.__doc__ = f"`{name}` of the builder."
+    found.__doc__ = f"`{function.__name__}` of a graph."
 
 
-for _name in ("dot", "inner", "kron", "vdot"):
-    _product(_name)
+for _function in (contractions.dot, contractions.inner, contractions.kron, contractions.vdot):
+    _product(_function)
 
 
 @row("outer")
@@ -93,7 +96,7 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Value:
     x, y = of_one_type([a, b])
     if not isinstance(axes, int):
         axes = [integers("tensordot", one) for one in axes]
-    return contracted(lambda x, y: x.b.tensordot(x, y, axes), x, y)
+    return contracted(lambda x, y: composed(contractions.tensordot, x.b, x, y, axes), x, y)
 
 
 @row("einsum")
@@ -107,7 +110,7 @@ def einsum(*operands: Any, out: None = None, optimize: Any = None, dtype: object
         first = ",".join(letters) + (f"->{_letters(listed[-1])}" if len(listed) % 2 else "")
     values = of_one_type(given)
     values = values if dtype is None else [x.astype(dtype) for x in values]
-    return contracted(partial(values[0].b.einsum, first), *values)
+    return contracted(partial(composed, contracted_by_labels, values[0].b, first), *values)
 
 
 def _letters(part: Sequence[Any]) -> str:
@@ -124,7 +127,7 @@ def _multi_dot(arrays: Sequence[Any], *, out: None = None) -> Value:
     labels[0] = labels[0][1:] if ends[0] else labels[0]
     labels[-1] = labels[-1][:-1] if ends[1] else labels[-1]
     result = ("" if ends[0] else "a") + ("" if ends[1] else chr(ord("a") + last))
-    return values[0].b.einsum(f"{','.join(labels)}->{result}", *values)
+    return composed(contracted_by_labels, values[0].b, f"{','.join(labels)}->{result}", *values)
 
 
 @row("linalg.matmul")
@@ -156,25 +159,25 @@ def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, ax
     if x.shape[-1] != 3 or y.shape[-1] != 3:
         raise GraphError(f"np.cross: expected vectors of 3 elements, got {dims(x.shape)} and {dims(y.shape)}")
     parts = [x[..., (n + 1) % 3] * y[..., (n + 2) % 3] - x[..., (n + 2) % 3] * y[..., (n + 1) % 3] for n in range(3)]
-    return x.b.moveaxis(x.b.stack(parts, -1), -1, axisc)
+    return x.b.moveaxis(compositions.stack(x.b, parts, -1), -1, axisc)
 
 
 @row("trace")
 def _trace(a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: object = None, out: None = None) -> Value:
     """The sum of a diagonal."""
-    return a.b.trace(a, offset, axis1, axis2, dtype)
+    return composed(contractions.trace, a.b, a, offset, axis1, axis2, dtype)
 
 
 @row("linalg.trace")
 def _linalg_trace(x: Value, /, *, offset: int = 0, dtype: object = None) -> Value:
     """The sum of a diagonal of the last two axes."""
-    return x.b.trace(x, offset, -2, -1, dtype)
+    return composed(contractions.trace, x.b, x, offset, -2, -1, dtype)
 
 
 @row("linalg.diagonal")
 def _linalg_diagonal(x: Value, /, *, offset: int = 0) -> Value:
     """A diagonal of the last two axes."""
-    return x.b.diagonal(x, offset, -2, -1)
+    return composed(compositions.diagonal, x.b, x, offset, -2, -1)
 
 
 @row("linalg.norm")
@@ -183,7 +186,7 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
     x = as_floats(x)
     if ord == inf or ord == -inf:
         ord = float(ord)
-    return x.b.norm(x, ord, axis, keepdims)
+    return composed(linalg.norm, x.b, x, ord, axis, keepdims)
 
 
 @row("linalg.vector_norm")
@@ -209,8 +212,8 @@ def solve(a: Operand, b: Operand) -> Value:
         raise GraphError(f"np.linalg.solve: expected square matrices, got {dims(matrices.shape)}")
     columns = right[:, None] if vector else right
     batch = broadcast_shapes(matrices.shape[:-2], columns.shape[:-2])
-    matrices = m.broadcast_to(matrices, (*batch, *matrices.shape[-2:]))
-    columns = m.broadcast_to(columns, (*batch, *columns.shape[-2:]))
+    matrices = m.expand(matrices, (*batch, *matrices.shape[-2:]))
+    columns = m.expand(columns, (*batch, *columns.shape[-2:]))
     found = (m.batched_dense_solve if batch else m.dense_solve)(matrices, columns)
     return found[..., 0] if vector else found
 
@@ -218,7 +221,7 @@ def solve(a: Operand, b: Operand) -> Value:
 @row("linalg.inv")
 def inv(a: Value) -> Value:
     """The inverse of each matrix."""
-    return a.b.inv(as_floats(a))
+    return compositions.inv(a.b, as_floats(a))
 
 
 @row("linalg.det")
@@ -335,8 +338,8 @@ def _matrix_power(a: Value, n: int) -> Value:
     if n < 0:
         return _matrix_power(inv(a), -n)
     if not n:
-        one = a.b.eye(a.shape[-1], dtype=a.dtype)
-        return a.b.broadcast_to(one, a.shape)
+        one = compositions.eye(a.b, a.shape[-1], dtype=a.dtype)
+        return a.b.expand(one, a.shape)
     half = _matrix_power(a, n // 2) if n > 1 else None
     squared = None if half is None else half @ half
     return a if squared is None else squared @ a if n % 2 else squared
@@ -401,7 +404,7 @@ def _points(x: Value, n: int | None) -> Value:
     """The first `n` points, with zeros behind where there are fewer."""
     if n is None or n == x.shape[-1]:
         return x
-    return x.b.pad(x, [(0, 0)] * (x.rank - 1) + [(0, n - x.shape[-1])])
+    return composed(compositions.pad, x.b, x, [(0, 0)] * (x.rank - 1) + [(0, n - x.shape[-1])])
 
 
 def _fft(inverse: bool) -> Callable[[Value, int | None, str], Value]:
@@ -485,7 +488,7 @@ def _shift(name: str, sign: int) -> None:
     def found(x: Value, axes: Any = None) -> Value:
         check_rank(f"fft.{name}", x, least=1)
         along = list(range(x.rank)) if axes is None else list(integers(name, axes))
-        return x.b.roll(x, [sign * (x.shape[axis] // 2) for axis in along], along)
+        return composed(moves.roll, x.b, x, [sign * (x.shape[axis] // 2) for axis in along], along)
 
     found.__doc__ = "The frequency 0 in the middle, or back at the front."
 

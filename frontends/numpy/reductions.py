@@ -11,12 +11,14 @@ from math import inf, nan, prod
 from typing import Any
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.mir import compositions
 from xdsl_rlx.dialects.mir.complex import part_type
 from xdsl_rlx.dialects.mir.promotion import Kind
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, FLOATS, dims, element_of, i1, integers, normalize_axes
 from xdsl_rlx.frontends.numpy.elements import ufunc, where
-from xdsl_rlx.frontends.numpy.rows import FUNCTIONS, Axis, as_floats, as_value, check_rank, of_one_type, row
+from xdsl_rlx.frontends.numpy.rows import FUNCTIONS, Axis, as_floats, as_value, check_rank, composed, of_one_type, row
+from xdsl_rlx.graph_methods import moves, sorting, statistics
 
 
 def _kept(x: Value, mask: Any, otherwise: Any) -> Value:
@@ -79,7 +81,7 @@ def mean(
 
 def _count(x: Value, mask: Any, axis: Axis, keepdims: bool) -> Value:
     """How many elements are true, in the element type of `x`, or of its parts."""
-    found = sum_of(x.b.broadcast_to(as_value(mask, x), x.shape), axis, keepdims=keepdims)
+    found = sum_of(x.b.expand(as_value(mask, x), x.shape), axis, keepdims=keepdims)
     element = element_of(x.ssa)
     return found.astype(DTYPE_NAMES[part_type(element)] if element in COMPLEXES else x.dtype)
 
@@ -121,7 +123,7 @@ def _extreme(which: str, x: Value, axis: Axis, keepdims: bool, initial: Operand 
     kept = _kept(x, mask, initial)
     if empty:
         shape = sum_of(x, axis, keepdims=keepdims).shape
-        return x.b.broadcast_to(as_value(initial, x), shape).astype(x.dtype)
+        return x.b.expand(as_value(initial, x), shape).astype(x.dtype)
     found = getattr(kept.b, f"reduce_{which}")(kept, axis, keepdims)
     return found if initial is None else ufunc(meet, found, initial)
 
@@ -148,7 +150,7 @@ def var(
     """The mean of squared distances to the mean, of which the number of elements is reduced by `ddof`."""
     x, ddof = as_floats(a if dtype is None else a.astype(dtype)), ddof if correction is None else correction
     if where is True and mean is None and isinstance(ddof, int):
-        return x.b.var(x, axis, ddof, keepdims)
+        return composed(statistics.var, x.b, x, axis, ddof, keepdims)
     middle = FUNCTIONS["mean"](x, axis, keepdims=True, where=where) if mean is None else mean
     apart = abs(x - middle) ** 2
     count = _count(x, where, axis, keepdims)
@@ -171,20 +173,20 @@ def _std(
     """The square root of `var`."""
     if where is True and mean is None and correction is None and isinstance(ddof, int):
         x = as_floats(a if dtype is None else a.astype(dtype))
-        return x.b.std(x, axis, ddof, keepdims)
+        return composed(statistics.std, x.b, x, axis, ddof, keepdims)
     return ufunc("sqrt", var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
 @row("any")
 def _any(a: Value, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Value:
     """Whether an element is not 0."""
-    return a.b.any(_kept(a, where, False), axis, keepdims)
+    return composed(statistics.any, a.b, _kept(a, where, False), axis, keepdims)
 
 
 @row("all")
 def _all(a: Value, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Value:
     """Whether all elements are not 0."""
-    return a.b.all(_kept(a, where, True), axis, keepdims)
+    return composed(statistics.all, a.b, _kept(a, where, True), axis, keepdims)
 
 
 @row("count_nonzero")
@@ -235,7 +237,7 @@ def _ordered(x: Value, axis: Axis) -> tuple[Value, Callable[[Value], Value], tup
     line, kept = in_a_row(x, axis)
     if not line.shape[-1]:
         raise GraphError(f"expected at least one element, got an array of shape {dims(x.shape)}")
-    ordered = line.b.sort(line, -1)
+    ordered = sorting.sort(line.b, line, -1)
     if element_of(line.ssa) not in FLOATS:
         return ordered, lambda one: one, kept
     has_nan = ufunc("isnan", line.b.reduce_max(line.b.stop_gradient(line), -1))
@@ -273,7 +275,7 @@ def _quantile(
         between = around[..., 0] + (around[..., 1] - around[..., 0]) * further if further else around[..., 0]
         between = checked(between)
         parts.append(between.reshape(kept) if keepdims else between)
-    return x.b.stack(parts, 0).reshape(*np.shape(q), *parts[0].shape) if np.ndim(q) else parts[0]
+    return compositions.stack(x.b, parts, 0).reshape(*np.shape(q), *parts[0].shape) if np.ndim(q) else parts[0]
 
 
 @row("percentile")
@@ -307,9 +309,9 @@ def _nanmedian(
     if not prod(x.shape):
         return mean(x, axis, keepdims=keepdims)
     line, kept = in_a_row(x, axis)
-    ordered = line.b.sort(line, -1)
+    ordered = sorting.sort(line.b, line, -1)
     last = _count(line, ufunc("logical_not", ufunc("isnan", line)), -1, True).astype("i64")
-    ends = [line.b.take_along_axis(ordered, ufunc("maximum", at, 0), -1) for at in ((last - 1) // 2, last // 2)]
+    ends = [moves.take_along_axis(line.b, ordered, ufunc("maximum", at, 0), -1) for at in ((last - 1) // 2, last // 2)]
     middle = where(last == 0, nan, (ends[0] + ends[1]) / 2)[..., 0]
     return middle.reshape(kept) if keepdims else middle
 
@@ -386,16 +388,16 @@ def _cumprod(a: Value, axis: int | None = None, dtype: object = None, out: None 
     return found.b.cast(found, x.dtype)
 
 
-def _place(name: str) -> None:
-    @row(name)
+def _place(function: Callable[..., Value]) -> None:
+    @row(function.__name__)
     def found(a: Value, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
-        return getattr(a.b, name)(a, axis, keepdims)
+        return composed(function, a.b, a, axis, keepdims)
 
-    found.__doc__ = f"`{name}` of the builder."
+    found.__doc__ = f"`{function.__name__}` of a graph."
 
 
-for _name in ("argmax", "argmin"):
-    _place(_name)
+for _function in (compositions.argmax, compositions.argmin):
+    _place(_function)
 
 
 @row("cov")
@@ -430,10 +432,12 @@ def _corrcoef(x: Operand, y: Operand | None = None, rowvar: bool = True) -> Valu
     found = cov(x, y, rowvar)
     if not found.rank:
         return found / found
-    variance = found.b.diagonal(found)
+    variance = compositions.diagonal(found.b, found)
     is_complex = element_of(found.ssa) in COMPLEXES
     deviation = ufunc("sqrt", found.b.real(variance) if is_complex else variance)
     found = found / deviation[:, None] / deviation[None, :]
     if is_complex:
-        return found.b.complex(*(found.b.clip(part, -1, 1) for part in (found.b.real(found), found.b.imag(found))))
+        return found.b.complex(
+            *(compositions.clip(found.b, part, -1, 1) for part in (found.b.real(found), found.b.imag(found)))
+        )
     return ufunc("minimum", ufunc("maximum", found, -1), 1)

@@ -12,13 +12,21 @@ when the row is called.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from functools import lru_cache
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.arrays import is_number
+from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.promotion import Kind, innermost, joined, together
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import c128, dims, f64, i1, i64
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 Axis: TypeAlias = int | Sequence[int] | None
 Function: TypeAlias = Callable[..., Any]
@@ -65,6 +73,25 @@ def of_one_type(operands: Sequence[Any], kind: Kind = Kind.AS_IS) -> list[Value]
     _, converted, weak = together(operands, kind)
     found = [as_value(x, *operands) for x in converted]
     return [Value(x.ssa, x.b, True) for x in found] if weak else found
+
+
+def composed(
+    function: Callable[Concatenate[MirBuilder, P], R], builder: MirBuilder, *args: P.args, **kwargs: P.kwargs
+) -> R:
+    """
+    Call a function that builds several ops with what NumPy was called with, as the method of a graph.
+
+    Arguments are converted and checked; shapes that do not fit are a GraphError that begins with the function's name.
+    """
+    try:
+        return _converting(function)(builder, *args, **kwargs)
+    except VerifyException as error:
+        raise GraphError(f"{function.__name__}: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def _converting(function: Callable[..., Any]) -> Callable[..., Any]:
+    return checked(function)
 
 
 def check_rank(name: str, x: Value, *ranks: int, least: int | None = None) -> None:

@@ -11,6 +11,7 @@ from typing import Any, SupportsIndex
 
 from xdsl_rlx.dialects.constants import element_type as element_of_name
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.mir import compositions
 from xdsl_rlx.dialects.mir.promotion import Kind
 from xdsl_rlx.dialects.mir.segments import segment_total
 from xdsl_rlx.dialects.mir.value import Operand, Value
@@ -27,8 +28,9 @@ from xdsl_rlx.dialects.shapes import (
 )
 from xdsl_rlx.frontends.numpy.elements import ufunc, where
 from xdsl_rlx.frontends.numpy.reductions import sum_of
-from xdsl_rlx.frontends.numpy.rows import FUNCTIONS, as_floats, as_value, check_rank, of_one_type, row
+from xdsl_rlx.frontends.numpy.rows import FUNCTIONS, as_floats, as_value, check_rank, composed, of_one_type, row
 from xdsl_rlx.frontends.numpy.shapes import take
+from xdsl_rlx.graph_methods import sorting
 
 
 def _line(x: Value, axis: int) -> Value:
@@ -47,7 +49,7 @@ def _diff(a: Operand, n: int = 1, axis: int = -1, prepend: Any = None, append: A
     at = normalize_axis(axis, x.rank)
     if len(parts) > 1 and n:
         shape = (*x.shape[:at], 1, *x.shape[at + 1 :])
-        x = x.b.concat([x.b.broadcast_to(one, shape) if one.rank == 0 else one for one in values], at)
+        x = x.b.concat([x.b.expand(one, shape) if one.rank == 0 else one for one in values], at)
     for _ in range(min(n, x.shape[at])):
         after, before = (x.b.narrow(x, at, start, x.shape[at] - 1) for start in (1, 0))
         x = after ^ before if element_of(x.ssa) == i1 else after - before
@@ -79,7 +81,7 @@ def _slopes(x: Value, axis: int, space: Any, edge_order: int) -> Value:
     y = _line(x, axis)
     if y.shape[-1] <= edge_order:
         raise GraphError(f"np.gradient: expected more than {edge_order} elements along an axis, got {y.shape[-1]}")
-    h = _diff(steps) if steps.rank else x.b.broadcast_to(steps, (y.shape[-1] - 1,))
+    h = _diff(steps) if steps.rank else x.b.expand(steps, (y.shape[-1] - 1,))
     d = _diff(y) / h
     if steps.rank:
         before, after = h[:-1], h[1:]
@@ -117,8 +119,14 @@ def _interp(x: Operand, xp: Operand, fp: Operand, left: Any = None, right: Any =
     check_rank("interp", places, 1)
     check_rank("interp", heights, 1)
     last = places.shape[0] - 1
-    low = places.b.clip(places.b.searchsorted(places, at, "right") - 1, 0, max(last - 1, 0))
-    high = places.b.clip(low + 1, 0, last)
+    low = composed(
+        compositions.clip,
+        places.b,
+        sorting.searchsorted(places.b, places, at, "right") - 1,
+        0,
+        max(last - 1, 0),
+    )
+    high = compositions.clip(places.b, low + 1, 0, last)
     # a few of the numbers are made wide, behind the search: tables stay as short as they are
     wide = "c128" if element_of(heights.ssa) in COMPLEXES else "f64"
     x0, x1 = (take(places, number, 0).astype("f64") for number in (low, high))
@@ -142,11 +150,11 @@ def _correlation(a: Value, v: Value, mode: str) -> Value:
     behind = {"full": m - 1, "same": m - 1 - m // 2, "valid": 0}[mode]
     if not m:
         raise GraphError("convolve: expected at least one element, got an empty array")
-    padded = a.b.pad(a, (front, behind))
+    padded = composed(compositions.pad, a.b, a, (front, behind))
     if element_of(a.ssa) in FLOATS:
         # its windows are not written to memory
         return a.b.conv(padded.reshape(1, 1, -1), v.reshape(1, 1, m)).reshape(-1)
-    windows = a.b.frames(padded, m, 1)
+    windows = compositions.frames(a.b, padded, m, 1)
     assert windows.shape[0] == n + front + behind - m + 1
     return windows @ v
 
@@ -191,7 +199,7 @@ def _windows(x: Value, window_shape: Any, axis: Any = None, *, subok: bool = Fal
         return x.b.full((*left, *sizes), 0, x.dtype)
     for size, one in zip(sizes, axes, strict=True):
         at = normalize_axis(one, rank)
-        found = x.b.frames(x.b.moveaxis(x, at, -1), size, 1)
+        found = composed(compositions.frames, x.b, x.b.moveaxis(x, at, -1), size, 1)
         x = found.b.moveaxis(found, -2, at)
     return x
 
@@ -221,7 +229,7 @@ def _vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     powers = [x.b.ones_like(x)]
     for _ in range(count - 1):
         powers.append(powers[-1] * x)
-    return x.b.stack(powers if increasing else powers[::-1], 1)
+    return compositions.stack(x.b, powers if increasing else powers[::-1], 1)
 
 
 @row("unwrap")
@@ -369,7 +377,7 @@ def _histogram(
         raise GraphError("np.histogram: bins: expected at least 2 edges, got a vector of 1")
     bounds, numbers = of_one_type([edges, a.ravel()])
     b = a.b
-    at = b.searchsorted(bounds, numbers, "right") - 1
+    at = sorting.searchsorted(b, bounds, numbers, "right") - 1
     at = b.where(numbers == bounds[count], count - 1, at)
     inside = (numbers >= bounds[0]) & (numbers <= bounds[count])
     each = b.full(numbers.shape, 1, "i64") if weights is None else as_value(weights, a)

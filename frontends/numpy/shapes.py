@@ -10,39 +10,43 @@ Most are builder methods, which have NumPy's names; here is what NumPy does diff
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
+from xdsl_rlx.dialects.mir import compositions
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.promotion import values_of
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, broadcast_shapes, element_of, integers, normalize_axis
-from xdsl_rlx.frontends.numpy.rows import FUNCTIONS, Axis, as_value, check_rank, of_one_type, row
+from xdsl_rlx.frontends.numpy.rows import FUNCTIONS, Axis, as_value, check_rank, composed, of_one_type, row
+from xdsl_rlx.graph_methods import moves, sorting
 
 
-def _of_builder(name: str, first: str) -> None:
-    """Have a function of NumPy's, whose first parameter has a name of its own, be the builder method of that name."""
+def _same(function: Callable[..., Value], first: str) -> None:
+    """Have a function of NumPy's, whose first parameter has a name of its own, be that of a builder of its name."""
 
     def call(x: Value, *args: Any, **kwargs: Any) -> Any:
-        return getattr(x.b, name)(x, *args, **kwargs)
+        return composed(function, x.b, x, *args, **kwargs)
 
-    method = getattr(MirBuilder, name)
-    _, given, *rest = inspect.signature(method).parameters.values()
+    _, given, *rest = inspect.signature(function).parameters.values()
     vars(call)["__signature__"] = inspect.Signature([given.replace(name=first, annotation=Value), *rest])
-    call.__doc__ = method.__doc__
-    row(name)(call)
+    call.__doc__ = function.__doc__
+    row(function.__name__)(call)
 
 
-for _first, _names in {
-    "a": ("diagonal", "expand_dims", "moveaxis", "repeat", "roll", "squeeze", "swapaxes"),
-    "m": ("flip",),
-    "array": ("broadcast_to",),
-    "A": ("tile",),
+for _first, _functions in {
+    "a": (
+        *(MirBuilder.expand_dims, MirBuilder.moveaxis, MirBuilder.squeeze, MirBuilder.swapaxes),
+        *(compositions.diagonal, compositions.repeat, moves.roll),
+    ),
+    "m": (MirBuilder.flip,),
+    "array": (moves.broadcast_to,),
+    "A": (moves.tile,),
 }.items():
-    for _name in _names:
-        _of_builder(_name, _first)
+    for _function in _functions:
+        _same(_function, _first)
 
 
 @row("reshape")
@@ -77,19 +81,19 @@ def _matrix_transpose(x: Value) -> Value:
     return x.b.swapaxes(x, -1, -2)
 
 
-def _triangle(name: str) -> None:
+def _triangle(function: Callable[..., Value]) -> None:
     """A row for one triangle of matrices, where a vector is each row of a matrix."""
 
-    @row(name)
+    @row(function.__name__)
     def found(m: Value, k: int = 0) -> Value:
-        check_rank(name, m, least=1)
-        return getattr(m.b, name)(m if m.rank > 1 else m.b.broadcast_to(m, m.shape * 2), k)
+        check_rank(function.__name__, m, least=1)
+        return composed(function, m.b, m if m.rank > 1 else m.b.expand(m, m.shape * 2), k)
 
-    found.__doc__ = f"`{name}` of the builder."
+    found.__doc__ = f"`{function.__name__}` of a graph."
 
 
-for _name in ("tril", "triu"):
-    _triangle(_name)
+for _function in (compositions.tril, compositions.triu):
+    _triangle(_function)
 
 
 @row("rollaxis")
@@ -126,7 +130,7 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Value, ...]:
     """Arrays in the shape that they have together."""
     parts = [as_value(x, *args) for x in args]
     shape = broadcast_shapes(*(x.shape for x in parts))
-    return tuple(x.b.broadcast_to(x, shape) for x in parts)
+    return tuple(x.b.expand(x, shape) for x in parts)
 
 
 @row("fliplr")
@@ -171,7 +175,7 @@ def _taken(x: Value, places: Sequence[int], axis: int) -> Value:
     def piece(run: Sequence[int]) -> Value:
         if run[0] == run[-1]:
             shape = (*x.shape[:axis], len(run), *x.shape[axis + 1 :])
-            return x.b.broadcast_to(x.b.narrow(x, axis, run[0], 1), shape)
+            return x.b.expand(x.b.narrow(x, axis, run[0], 1), shape)
         found = x.b.narrow(x, axis, min(run), len(run))
         return x.b.flip(found, axis) if run[0] > run[-1] else found
 
@@ -204,14 +208,14 @@ def _pad(array: Value, pad_width: Any, mode: str = "constant", *, constant_value
         )
     numbers = np.broadcast_to(constant_values, (x.rank, 2)).astype(x.dtype.dtype).tolist()
     if len({number for pair in numbers for number in pair}) < 2:
-        return x.b.pad(x, widths, constant_values=numbers[0][0] if numbers else 0)
+        return composed(compositions.pad, x.b, x, widths, constant_values=numbers[0][0] if numbers else 0)
     for axis in range(x.rank):
         for side in (0, 1):
             only = [
                 [width if (at, end) == (axis, side) else 0 for end, width in enumerate(pair)]
                 for at, pair in enumerate(widths)
             ]
-            x = x.b.pad(x, only, constant_values=numbers[axis][side])
+            x = composed(compositions.pad, x.b, x, only, constant_values=numbers[axis][side])
     return x
 
 
@@ -222,7 +226,7 @@ def _resize(a: Value, new_shape: int | Sequence[int]) -> Value:
     have, wanted = prod(a.shape), prod(shape)
     if not have:
         return a.b.full(shape, 0, a.dtype)
-    line = a.b.tile(a.b.ravel(a), -(-wanted // have))
+    line = composed(moves.tile, a.b, a.b.ravel(a), -(-wanted // have))
     return a.b.narrow(line, 0, 0, wanted).reshape(shape)
 
 
@@ -252,8 +256,8 @@ def _take_along_axis(arr: Operand, indices: Any, axis: int | None = -1) -> Value
     """One element of a line for each index that there is in this line; with axis None, of all elements in one row."""
     x, at = as_value(arr, indices), as_value(indices, arr)
     if axis is None:
-        return x.b.take_along_axis(x.b.ravel(x), at, 0)
-    return x.b.take_along_axis(x, at, axis)
+        return composed(moves.take_along_axis, x.b, x.b.ravel(x), at, 0)
+    return composed(moves.take_along_axis, x.b, x, at, axis)
 
 
 @row("compress")
@@ -272,9 +276,9 @@ def _compress(condition: Any, a: Value, axis: int | None = None, out: None = Non
 def diag(v: Value, k: int = 0) -> Value:
     """A matrix with a vector on one diagonal, or the diagonal of a matrix."""
     if v.rank == 2:
-        return v.b.diagonal(v, k)
+        return composed(compositions.diagonal, v.b, v, k)
     check_rank("diag", v, 1, 2)
-    line = v.b.pad(v, (max(k, 0), max(-k, 0)))
+    line = composed(compositions.pad, v.b, v, (max(k, 0), max(-k, 0)))
     size = line.shape[0]
     b = v.b
     on = b.eq(b.reshape(b.iota(size), (size, 1)) + k, b.iota(size))
@@ -304,34 +308,34 @@ def _ix(*args: Any) -> tuple[Any, ...]:
     return _meshgrid(*args, sparse=True, indexing="ij")
 
 
-def _line_of(name: str) -> None:
+def _line_of(function: Callable[..., Value]) -> None:
     """A sort, and its like, whose algorithm NumPy may be told."""
 
-    @row(name)
+    @row(function.__name__)
     def found(
         a: Value, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None
     ) -> Value:
         if not a.rank and axis is not None:
-            raise GraphError(f"np.{name}: expected an array to sort, got a scalar")
-        return getattr(a.b, name)(a, axis)
+            raise GraphError(f"np.{function.__name__}: expected an array to sort, got a scalar")
+        return composed(function, a.b, a, axis)
 
-    found.__doc__ = f"`{name}` of the builder, which is stable."
+    found.__doc__ = f"`{function.__name__}` of a graph, which is stable."
 
 
-for _name in ("sort", "argsort"):
-    _line_of(_name)
+for _function in (sorting.sort, compositions.argsort):
+    _line_of(_function)
 
 
 @row("partition")
 def _partition(a: Value, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Value:
     """Sorted, which is one of the orders that a partition may have."""
-    return a.b.sort(a, axis)
+    return composed(sorting.sort, a.b, a, axis)
 
 
 @row("argpartition")
 def _argpartition(a: Value, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Value:
     """The positions of `partition`."""
-    return a.b.argsort(a, axis)
+    return composed(compositions.argsort, a.b, a, axis)
 
 
 @row("searchsorted")
@@ -340,7 +344,7 @@ def _searchsorted(a: Operand, v: Operand, side: str = "left", sorter: None = Non
     if sorter is not None:
         raise GraphTypeError("np.searchsorted of a traced value does not support sorter=; pass a[sorter]")
     line, numbers = of_one_type([a, v])
-    return line.b.searchsorted(line, numbers, side)
+    return composed(sorting.searchsorted, line.b, line, numbers, side)
 
 
 @row("digitize")
@@ -405,7 +409,7 @@ def _full_like(
     """One number throughout."""
     x = as_value(a, fill_value)
     number = as_value(fill_value, x).astype(x.dtype if dtype is None else dtype)
-    return x.b.broadcast_to(number, x.shape if shape is None else integers("full_like", shape))
+    return x.b.expand(number, x.shape if shape is None else integers("full_like", shape))
 
 
 @row("copy")

@@ -10,10 +10,12 @@ from xdsl.ir import OpResult, SSAValue
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.mir import elementwise, factor, linalg, moe, solve, spectral
+from xdsl_rlx.dialects.mir.compositions import clip, diagonal, eye, triu
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, shape_of
 from xdsl_rlx.frontends.stablehlo.tidy import is_operation
 from xdsl_rlx.frontends.stablehlo.writer import Writer, defined, enum, number, numbers, row, struct, truth
+from xdsl_rlx.graph_methods import creation
 from xdsl_rlx.transforms.canonicalize.mir import splat
 
 
@@ -71,8 +73,8 @@ def _grouped_weight(op: Any, b: MirBuilder) -> Sequence[Value]:
     """Products of rows, which are zeros but for those of an expert."""
     x, g = b.value(op.x), b.value(op.g)
     experts = op.experts.value.data
-    ids = b.clip(b.cast(b.value(op.expert_idx), "i64"), 0, experts - 1)
-    chosen = b.one_hot(ids, experts, dtype=x.dtype)
+    ids = clip(b, b.cast(b.value(op.expert_idx), "i64"), 0, experts - 1)
+    chosen = creation.one_hot(b, ids, experts, dtype=x.dtype)
     rows = b.reshape(b.transpose(chosen, (1, 0)), (experts, 1, x.shape[0])) * b.transpose(x, (1, 0))
     return [b.matmul(rows, g)]
 
@@ -239,10 +241,10 @@ def _qr(op: Any, b: MirBuilder) -> Sequence[Value]:
         down, across = b.reshape(v, (*batch, m, 1)), b.reshape(v, (*batch, 1, m))
         return (q - b.matmul(b.matmul(q, down), across), r - down * b.matmul(across, r)), None
 
-    unit = b.expand(b.eye(m, dtype=a.dtype), (*batch, m, m))
+    unit = b.expand(eye(b, m, dtype=a.dtype), (*batch, m, m))
     (q, r), _ = b.scan(step, (unit, a), b.iota(n))
-    q, r = b.narrow(q, rank - 1, 0, n), b.triu(b.narrow(r, rank - 2, 0, n))
-    signs = b.where(b.lt(b.diagonal(r, 0, rank - 2, rank - 1), 0.0), -1.0, 1.0)
+    q, r = b.narrow(q, rank - 1, 0, n), triu(b, b.narrow(r, rank - 2, 0, n))
+    signs = b.where(b.lt(diagonal(b, r, 0, rank - 2, rank - 1), 0.0), -1.0, 1.0)
     signs = b.cast(signs, a.dtype)
     return [q * b.reshape(signs, (*batch, 1, n)), b.reshape(signs, (*batch, n, 1)) * r]
 

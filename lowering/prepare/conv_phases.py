@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from xdsl_rlx.dialects.mir.compositions import pad, stack
 from xdsl_rlx.dialects.mir.conv import Conv2dBackwardInputOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import shape_of
@@ -151,13 +152,13 @@ def _convolved(b: MirBuilder, dy: Value, w: Value, around: Sequence[tuple[int, i
     """The convolution of a cotangent with zeros around."""
     if all(before == behind for before, behind in around):
         return b.conv(dy, w, padding=[before for before, _ in around], groups=groups)
-    return b.conv(b.pad(dy, [(0, 0), (0, 0), *around]), w, groups=groups)
+    return b.conv(pad(b, dy, [(0, 0), (0, 0), *around]), w, groups=groups)
 
 
 def _in_turns(b: MirBuilder, parts: Sequence[Value], axis: int) -> Value:
     """The elements of all parts along an axis in turns."""
     if len(parts) == 1:
         return parts[0]
-    stacked = b.stack(parts, axis + 1)
+    stacked = stack(b, parts, axis + 1)
     shape = parts[0].shape
     return b.reshape(stacked, (*shape[:axis], shape[axis] * len(parts), *shape[axis + 1 :]))

@@ -1,6 +1,6 @@
 """Define `Graph` (a mir function built op by op) and `GraphModule` (a module at any stage).
 
-Methods named after ops come from `MirBuilder`. Passes as functions are in `passes.py`, `derivatives.py` and
+Methods that build ops come from `GraphBuilder`. Passes as functions are in `passes.py`, `derivatives.py` and
 `low_precision.py`.
 """
 
@@ -42,9 +42,10 @@ from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
 from xdsl_rlx.dialects.lir import ProgramOp
 from xdsl_rlx.dialects.locations import source_name
 from xdsl_rlx.dialects.mir.core import TensorOp
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Operand, Value
+from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.names import fresh_name, hint_of
 from xdsl_rlx.dialects.shapes import check_size, dims, integers
+from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 from xdsl_rlx.inlined import InlinedOp, Unexpanded, copy_ops, expanded, placed
 from xdsl_rlx.lowering.fingerprint import fingerprint
 from xdsl_rlx.pass_cache import Derivation, Interface
@@ -55,7 +56,7 @@ from xdsl_rlx.transforms.taps import taps_of
 
 P = ParamSpec("P")
 OpT = TypeVar("OpT", bound=Operation)
-GraphT = TypeVar("GraphT", bound=MirBuilder)
+GraphT = TypeVar("GraphT", bound=GraphBuilder)
 
 STAGES = ("hir", "mir", "lir")
 
@@ -92,7 +93,7 @@ def _guarded_method(function: Callable[..., object]) -> Callable[..., object]:
 
 
 @_guarded
-class Graph(MirBuilder):
+class Graph(GraphBuilder):
     """
     A graph under construction: declare inputs and params, build mir ops by methods, then call `set_outputs`.
 

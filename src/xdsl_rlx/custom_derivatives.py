@@ -79,7 +79,7 @@ class _Leaves(OpLeaves):
             ):
                 value = builder.cast(value, like.dtype)
             if value.shape == () != like.shape and not isinstance(one, Value):
-                value = builder.broadcast_to(value, like.shape)
+                value = builder.expand(value, like.shape)
             if value.type != like.type:
                 raise GraphTypeError(
                     f"{what}{places[n]}: expected {like.type} like the value that it belongs to, got {value.type}; "

@@ -15,7 +15,8 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.custom import Option, Registration, Shaped, ShapeRule, find, register
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.value import Value
+from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 from xdsl_rlx.lowering.kernels import NEST
 from xdsl_rlx.lowering.kernels.custom import custom_nest
 from xdsl_rlx.transforms.rules.custom import Functions, add_rows
@@ -107,7 +108,7 @@ def _shape_of_graph(function: Callable[..., Any]) -> ShapeRule:
     def shape(*operands: Shaped, **options: Option) -> Sequence[Shaped]:
         types = [TensorType(constants.element_type(dtype), shape) for shape, dtype in operands]
         block = Block(arg_types=types)
-        b = MirBuilder(Builder(InsertPoint.at_end(block)))
+        b = GraphBuilder(Builder(InsertPoint.at_end(block)))
         found = function(b, *map(b.value, block.args), **options)
         return [Shaped(y.shape, y.dtype.short) for y in ([found] if isinstance(found, Value) else found)]
 

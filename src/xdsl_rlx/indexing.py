@@ -10,6 +10,7 @@ import numpy as np
 from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.compositions import clip
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.dialects.shapes import INTS, dims, element_of, normalize_axis
 from xdsl_rlx.tracing import builder_of
@@ -124,7 +125,7 @@ def _start(b: MirBuilder, index: Any, extent: int) -> Any:
 
 
 def _clamped(b: MirBuilder, start: Any, most: int) -> Any:
-    return min(max(start, 0), most) if isinstance(start, int) else b.clip(start, 0, most)
+    return min(max(start, 0), most) if isinstance(start, int) else clip(b, start, 0, most)
 
 
 def _sliced(b: MirBuilder, x: Value, start: Any, size: int, axis: int) -> Value:

@@ -25,8 +25,8 @@ from xdsl_rlx.compiled_function import CompiledFunction
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import BuilderCore, Value
+from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 from xdsl_rlx.op_help import help_of
 from xdsl_rlx.signatures import bare_signature
 from xdsl_rlx.static_keys import Static, is_array_like
@@ -44,7 +44,7 @@ _INTERNAL = frozenset(
 @cache
 def names() -> frozenset[str]:
     """The names of all these functions."""
-    every = {name for kind in (MirBuilder, HirBuilder) for name in dir(kind) if not name.startswith("_")}
+    every = {name for kind in (GraphBuilder, HirBuilder) for name in dir(kind) if not name.startswith("_")}
     every -= _INTERNAL
     return frozenset(name for name in every if "backward" not in name and name not in _CONTROL)
 

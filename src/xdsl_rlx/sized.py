@@ -15,9 +15,11 @@ import numpy as np
 from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.compositions import argsort
 from xdsl_rlx.dialects.mir.segments import segment_total
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.dialects.shapes import INTS, dims, element_of, i1
+from xdsl_rlx.graph_methods import sorting
 from xdsl_rlx.tracing import builder_of
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ def unique(
     flat = x.ravel()
     if not x.size and count:
         raise GraphError("unique: ar: expected at least one element, got an empty array")
-    order = b.argsort(flat)
+    order = argsort(b, flat)
     line = b.gather(flat, order)
     first = _starts(b, line)
     at, found = _places(b, first, count)
@@ -145,7 +147,7 @@ def _of_first(name: str, ar1: Any, ar2: Any, size: int | None, fill_value: Any, 
     count = _size(name, size)
     if not x.size and count:
         raise GraphError(f"{name}: ar1: expected at least one element, got an empty array")
-    line = b.sort(x.ravel())
+    line = sorting.sort(b, x.ravel())
     kept = _starts(b, line) & (np.isin(line, other) == both)
     at, found = _places(b, kept, count)
     values = b.gather(line, at) if x.size else line

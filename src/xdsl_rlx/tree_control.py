@@ -18,6 +18,7 @@ from xdsl.ir import Attribute
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.arrays import is_number
 from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.mir.compositions import stack
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.promotion import KIND_RANKS
 from xdsl_rlx.dialects.mir.value import Operand, Value
@@ -254,7 +255,7 @@ def associative_scan(fn: Callable[[Tree, Tree], Tree], elems: Tree, reverse: boo
 
     def interleaved(even: Value, odd: Value, at: int) -> Value:
         shape = odd.shape
-        pairs = builder.stack([part(even, at, None, shape[at]), odd], at + 1)
+        pairs = stack(builder, [part(even, at, None, shape[at]), odd], at + 1)
         found = pairs.reshape(*shape[:at], 2 * shape[at], *shape[at + 1 :])
         return found if even.shape[at] == shape[at] else builder.concat([found, part(even, at, shape[at], None)], at)
 

@@ -1,8 +1,10 @@
 """MirBuilder and Value: operators, numbers as constants, indexing, and the helpers that rules use."""
 
 import sys
+from collections.abc import Callable
 from inspect import Parameter, signature
 from keyword import iskeyword
+from types import CodeType
 
 import numpy as np
 import pytest
@@ -18,10 +20,11 @@ import xdsl_rlx as rlx
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.hir import Hir
 from xdsl_rlx.dialects.hir.hir_builder import HirBuilder
-from xdsl_rlx.dialects.mir import Mir, branch, control, elementwise
+from xdsl_rlx.dialects.mir import Mir, branch, compositions, control, elementwise, index
 from xdsl_rlx.dialects.mir.core import Activation
 from xdsl_rlx.dialects.mir.mir_builder import ACTIVATIONS, MirBuilder, Value
-from xdsl_rlx.dialects.mir.value import BuilderCore
+from xdsl_rlx.dialects.mir.value import OP, BuilderCore
+from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 
 X = np.arange(24, dtype=np.float64).reshape(2, 3, 4) / 7 - 1.3
 
@@ -184,7 +187,7 @@ def test_powers_by_squarings():
         np.testing.assert_allclose(run(lambda m, x, e=exponent: m.power_by_squarings(x, e), X), X**exponent, rtol=1e-6)
     b, (x,) = builder(TensorType(f32, [2]))
     with pytest.raises(GraphError, match="exponent of at least 0, got -1"):
-        b.power_by_squarings(x, -1)
+        compositions.power_by_squarings(b, x, -1)
 
 
 def test_iteration_gives_the_rows():
@@ -286,15 +289,84 @@ def test_full_is_an_expanded_scalar():
     assert b.ones_like(x).type == x.type and b.full((2,), 3, "i64").dtype == "i64"
 
 
+STRUCTURE = {control.YieldOp, control.VjpOp, control.FusionOp, branch.IfOp, branch.WhileOp, index.SortOp}
+"""Ops that no method is named after: two are keywords of Python, and passes make the others."""
+
+METHOD_OF = {
+    f"{name}_" if iskeyword(name) else name: op
+    for op in Mir.operations
+    if op not in STRUCTURE
+    for name in [op.name.removeprefix("mir.")]
+}
+"""The op of each method that is named after one."""
+
+
 def test_every_op_has_a_method_of_its_name():
-    structure = {control.YieldOp, control.VjpOp, control.FusionOp, branch.IfOp, branch.WhileOp}
-    for op in Mir.operations:
-        name, file = op.name.removeprefix("mir."), op.__module__.removeprefix("xdsl_rlx.").replace(".", "/") + ".py"
+    for name, op in METHOD_OF.items():
+        file = op.__module__.removeprefix("xdsl_rlx.").replace(".", "/") + ".py"
         mixins = [x.__name__ for x in vars(sys.modules[op.__module__]).values() if _is_mixin(x, op.__module__)]
         place = f"{mixins[0]} in {file}" if mixins else "dialects/mir/mir_builder.py"
-        assert op in structure or hasattr(MirBuilder, f"{name}_" if iskeyword(name) else name), (
+        assert hasattr(MirBuilder, name), (
             f"MirBuilder has no method {name}: add one to {place}; a mixin is among the bases of MirBuilder"
         )
+
+
+UNDER_ANOTHER_NAME: dict[str, tuple[str, Callable[..., object]]] = {
+    "activation": ("tanh", lambda b, x: b.activation(x, "tanh")),
+    "cond": ("if", lambda b, x: b.cond(x[0, 0] > 0, lambda y: y, lambda y: y, x)),
+    "expand_dims": ("reshape", lambda b, x: b.expand_dims(x, 1)),
+    "fake_quantize_with_scale": ("fake_quantize", lambda b, x: b.fake_quantize_with_scale(x, None, 8)),
+    "is_nan": ("ne", lambda b, x: b.is_nan(x)),
+    "moveaxis": ("transpose", lambda b, x: b.moveaxis(x, 0, 1)),
+    "not_": ("xor", lambda b, x: b.not_(x < 0)),
+    "ravel": ("reshape", lambda b, x: b.ravel(x)),
+    "squeeze": ("reshape", lambda b, x: b.squeeze(x[:1], 0)),
+    "swapaxes": ("transpose", lambda b, x: b.swapaxes(x, 0, 1)),
+    "while_loop": ("while", lambda b, x: b.while_loop(lambda y: y[0, 0] > 0, lambda y: y, x, max_iterations=2)),
+}
+"""Methods that build one op whose name they have not: the op, and a call that builds it last."""
+
+OF_NO_OP = {
+    **dict.fromkeys(("emit", "op"), "inserts any op"),
+    **dict.fromkeys(("value", "operand", "operands", "require_fit"), "what methods do to their operands"),
+    **dict.fromkeys(("scalar", "full", "zeros_like", "ones_like"), "a constant, which may be expanded"),
+    "accumulated": "a cast to the element type of sums",
+    "unbroadcast": "the transpose of mir.expand",
+    "expand_to": "the transpose of mir.reduce_sum",
+    "tap": "names a value",
+}
+"""The other methods, and why derivative rules and passes have them."""
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """The names that a function and those in it mention."""
+    inner = [_names_in(one) for one in code.co_consts if isinstance(one, CodeType)]
+    return {*code.co_names, *(name for names in inner for name in names)}
+
+
+def test_every_method_builds_the_op_of_its_name():
+    """NumPy's functions and others of several ops are in `compositions.py` and `graph_methods`."""
+    public = {name: getattr(MirBuilder, name) for name in dir(MirBuilder) if not name.startswith("_")}
+    assert {*UNDER_ANOTHER_NAME, *OF_NO_OP} == public.keys() - METHOD_OF.keys()
+    for name, op in METHOD_OF.items():
+        made = vars(public[name]).get(OP)
+        mentioned = _names_in(public[name].__code__)
+        assert made is op or op.__name__ in mentioned or name == "custom", f"MirBuilder.{name} does not build {op.name}"
+
+
+@pytest.mark.parametrize("name", UNDER_ANOTHER_NAME)
+def test_a_method_of_another_name_builds_one_op(name: str):
+    op, call = UNDER_ANOTHER_NAME[name]
+    b, (x,) = builder(TensorType(f32, [2, 3]))
+    call(b, x)
+    assert op_names(b)[-1] == op
+
+
+def test_a_graph_has_methods_that_build_several_ops_and_a_rule_has_none():
+    several = {name for name in vars(GraphBuilder) if not name.startswith("_")}
+    assert {"kron", "einsum", "pad", "sort", "var", "stft"} <= several
+    assert not several & {*dir(MirBuilder)}
+    assert all(hasattr(rlx.Graph, name) and hasattr(rlx, name) for name in several)
 
 
 def test_every_block_has_a_method_of_its_name():

@@ -199,7 +199,7 @@ def test_what_numpy_gives(name: str, computed: dict[str, Any]):
 
 def test_every_row_names_a_method_that_there_is():
     for name, (method, _) in UFUNCS.items():
-        assert hasattr(MirBuilder, method), f"np.{name} is to be {method}"
+        assert callable(method) or hasattr(MirBuilder, method), f"np.{name} is to be {method}"
         assert hasattr(np, name)
 
 

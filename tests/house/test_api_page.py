@@ -9,7 +9,7 @@ import pytest
 from pages import ROOT
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 
 MODULES = [module for name in rlx.__all__ if inspect.ismodule(module := getattr(rlx, name))]
 NAMES = [
@@ -41,7 +41,7 @@ SHOWN = [entity for name in SECTIONS if inspect.isclass(entity := _class_named(n
 
 def _own(entity: type) -> dict[str, object]:
     """Public methods and properties, but those of NumPy, of xDSL, of a class that is shown too, and that build ops."""
-    bases = [base for base in entity.__mro__[1:] if base in SHOWN or base is MirBuilder]
+    bases = [base for base in entity.__mro__[1:] if base in SHOWN or base is GraphBuilder]
     fields = getattr(entity, "__dataclass_fields__", {})
     return {
         name: member

@@ -192,6 +192,21 @@ def test_there_is_one_canonicalizer_one_cse_and_one_dce(path: Path) -> None:
         assert name not in own, f"{name}: {own[name]}"
 
 
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.is_relative_to(ROOT / "transforms")], ids=_name)
+def test_a_transformation_imports_no_function_of_programs(path: Path) -> None:
+    """Neither those of a front end nor methods of a graph, not even inside a function."""
+    found = [module for module in _imported(_tree(path)) if "frontends" in module or "graph_methods" in module]
+    assert not found, f"{_name(path)} imports {found[0]}: what rules need is in dialects/mir/compositions.py"
+
+
+@pytest.mark.parametrize("path", sorted((_PACKAGE / "graph_methods").glob("*.py")), ids=_name)
+def test_a_method_of_a_graph_needs_only_the_dialects(path: Path) -> None:
+    for module in _imported(_tree(path)):
+        package, _, rest = module.partition(".")
+        inside = package != "xdsl_rlx" or rest.split(".")[0] in ("dialects", "graph_methods")
+        assert inside, f"{_name(path)} imports {module}"
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
 def test_nothing_but_the_backend_imports_the_backend(path: Path) -> None:
     # lowering/__init__.py says where the targets are

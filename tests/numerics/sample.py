@@ -14,7 +14,8 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.constants import element_type
-from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.value import Value
+from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Sampler: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Array]
@@ -122,7 +123,7 @@ class Sample:
     first: int = 0
     """The result of `build` that comes first: it is the one that derivative tests differentiate."""
 
-    def results(self, m: MirBuilder, *xs: Value) -> tuple[Value, ...]:
+    def results(self, m: GraphBuilder, *xs: Value) -> tuple[Value, ...]:
         """What is built, the result to differentiate in front."""
         built = self.build(m, *xs)
         found = built if isinstance(built, tuple) else (built,)
@@ -174,7 +175,7 @@ def build_module(build: Build, types: Sequence[TensorType[Any]]) -> ModuleOp:
 
 def _module(build: Build, types: Sequence[TensorType[Any]]) -> ModuleOp:
     block = Block(arg_types=types)
-    m = MirBuilder(Builder(InsertPoint.at_end(block)))
+    m = GraphBuilder(Builder(InsertPoint.at_end(block)))
     for number, arg in enumerate(block.args):
         arg.name_hint = f"x{number}"
     built = build(m, *(m.value(arg) for arg in block.args))

@@ -25,6 +25,7 @@ from xdsl_rlx.dialects.mir import (
     shape,
     transcendental,
 )
+from xdsl_rlx.dialects.mir.compositions import repeat
 from xdsl_rlx.dialects.mir.fields import settings_of
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.subscripts import every
@@ -543,7 +544,7 @@ def slice_instead_of_gathering(op: index.GatherOp, b: MirBuilder) -> Value | Non
     if len(places) % times or any(place != evenly[k // times] for k, place in enumerate(places)):
         return None
     rising = every(table, axis, evenly if step > 0 else evenly[::-1])
-    return b.repeat(rising if step > 0 else b.flip(rising, axis), times, axis)
+    return repeat(b, rising if step > 0 else b.flip(rising, axis), times, axis)
 
 
 REDUCTIONS = reduce.ReduceOp.__subclasses__()

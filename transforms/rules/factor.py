@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute, Block
 from xdsl.rewriter import InsertPoint
 
+from xdsl_rlx.dialects.mir.compositions import argmin, clip, diagonal, eye, inv, tril
 from xdsl_rlx.dialects.mir.factor import CholeskyOp, CofactorsOp, DetOp, EighOp, QrOp, SlogdetOp, SvdOp, parity_of
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import element_of
@@ -24,7 +25,7 @@ def _symmetric(b: MirBuilder, x: Value) -> Value:
 
 def _lower_half(b: MirBuilder, x: Value) -> Value:
     """The lower triangle, with half of the diagonal: of a symmetric matrix, what with its transpose adds up to it."""
-    return b.tril(x) * (1.0 - b.eye(x.shape[-1], dtype=x.dtype) * 0.5)
+    return tril(b, x) * (1.0 - eye(b, x.shape[-1], dtype=x.dtype) * 0.5)
 
 
 leading(CholeskyOp)
@@ -68,7 +69,7 @@ def _slopes(b: MirBuilder, values: Value, inner: Value) -> Value:
     """Tangents of values, which are right for functions in which equal values are interchangeable."""
     if not values.shape[-1]:
         return values
-    return b.diagonal(inner, 0, -2, -1) + b.reduce_sum(once(b, values), -1)
+    return diagonal(b, inner, 0, -2, -1) + b.reduce_sum(once(b, values), -1)
 
 
 @VJP.rule(EighOp)
@@ -107,7 +108,7 @@ def qr_vjp(op: QrOp, b: MirBuilder, g_q: Value | None, g_r: Value | None) -> Seq
         middle = middle + r @ transposed(b, g_r)
     if g_q is not None:
         middle = middle - transposed(b, g_q) @ q
-    both = q @ (b.tril(middle) + transposed(b, b.tril(middle, -1)))
+    both = q @ (tril(b, middle) + transposed(b, tril(b, middle, -1)))
     left = both if g_q is None else g_q + both
     return [transposed(b, b.triangular_solve(r, transposed(b, left), lower=False))]
 
@@ -118,7 +119,7 @@ def qr_jvp(op: QrOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
     q, r = b.value(op.q), b.value(op.r)
     solved = transposed(b, b.triangular_solve(r, transposed(b, t), lower=False, transpose=True))
     inner = transposed(b, q) @ solved
-    below = b.tril(inner, -1)
+    below = tril(b, inner, -1)
     upper = inner - (below - transposed(b, below))
     return [solved - q @ upper, upper @ r]
 
@@ -187,10 +188,10 @@ leading(SlogdetOp)
 def slogdet_decompose(op: SlogdetOp, b: MirBuilder) -> Sequence[Value]:
     """The signs of the pivots of `mir.lu` and of the interchanges, and the sum of the logarithms of magnitudes."""
     packed, pivots = b.lu(op.operand)
-    diagonal = b.diagonal(packed, 0, -2, -1)
-    signs = b.where(diagonal > 0, 1, b.where(diagonal < 0, -1, diagonal))
+    d = diagonal(b, packed, 0, -2, -1)
+    signs = b.where(d > 0, 1, b.where(d < 0, -1, d))
     sign = b.reduce_prod(signs, -1) * parity_of(b, pivots, packed.dtype)
-    return [sign, b.reduce_sum(b.log(abs(diagonal)), -1)]
+    return [sign, b.reduce_sum(b.log(abs(d)), -1)]
 
 
 @VJP.rule(SlogdetOp)
@@ -198,13 +199,13 @@ def slogdet_vjp(op: SlogdetOp, b: MirBuilder, g_sign: Value | None, g: Value | N
     """`da = g a^-T`, by the factorisation that the op has, which `cse` shares."""
     if g is None:
         return [b.zeros_like(op.operand)]
-    return [b.expand_dims(g, (-2, -1)) * transposed(b, b.inv(op.operand))]
+    return [b.expand_dims(g, (-2, -1)) * transposed(b, inv(b, op.operand))]
 
 
 @JVP.rule(SlogdetOp)
 def slogdet_jvp(op: SlogdetOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
     """The trace of `a^-1 da`."""
-    return [None, b.reduce_sum(t * transposed(b, b.inv(op.operand)), (-2, -1))]
+    return [None, b.reduce_sum(t * transposed(b, inv(b, op.operand)), (-2, -1))]
 
 
 leading(DetOp)
@@ -215,7 +216,7 @@ leading(CofactorsOp)
 def det_decompose(op: DetOp, b: MirBuilder) -> Sequence[Value]:
     """The product of the pivots of `mir.lu`, with the sign of the interchanges."""
     packed, pivots = b.lu(op.operand)
-    return [b.reduce_prod(b.diagonal(packed, 0, -2, -1), -1) * parity_of(b, pivots, packed.dtype)]
+    return [b.reduce_prod(diagonal(b, packed, 0, -2, -1), -1) * parity_of(b, pivots, packed.dtype)]
 
 
 @VJP.rule(DetOp)
@@ -266,7 +267,7 @@ def _change(b: MirBuilder, a: Value, t: Value) -> Value:
     if not n:
         return t
     packed, _ = b.lu(a)
-    smallest = b.argmin(abs(b.stop_gradient(b.diagonal(packed, 0, -2, -1))), -1, keepdims=True)
+    smallest = argmin(b, abs(b.stop_gradient(diagonal(b, packed, 0, -2, -1))), -1, keepdims=True)
     row, last = b.iota(n, 0), n - 1
     is_chosen = b.eq(row, smallest)
     chosen, is_last = b.expand_dims(is_chosen, -1), b.reshape(b.eq(row, last), (n, 1))
@@ -310,17 +311,17 @@ def _cofactors(b: MirBuilder, a: Value) -> Value:
     if not n:
         return a
     packed, pivots = b.lu(a)
-    f, diagonal = Triangles(b, packed.ssa, pivots.ssa), b.diagonal(packed, 0, -2, -1)
+    f, pivot = Triangles(b, packed.ssa, pivots.ssa), diagonal(b, packed, 0, -2, -1)
     is_last = b.eq(b.iota(n, 0, "i32"), n - 1)
-    is_zero = b.where(is_last, False, abs(diagonal) < _LEAST[element_of(a.ssa)])
+    is_zero = b.where(is_last, False, abs(pivot) < _LEAST[element_of(a.ssa)])
     count = b.cast(is_zero, "i32")
     before = b.cumsum(count, -1, exclusive=True, dtype="i32")
     through = before + count
     # packed factors lie transposed: the column of `U` is the first of the two axes
     counts = f.split(b.eq(b.expand_dims(before, -1), b.expand_dims(through, -2)), False)
-    healthy = b.where(b.or_(is_zero, is_last), 1.0, diagonal)
+    healthy = b.where(b.or_(is_zero, is_last), 1.0, pivot)
     w = b.where(f.is_diagonal, b.expand_dims(healthy, -1), b.where(counts, packed, 0.0))
-    behind = b.where(is_last, 1.0, b.where(b.eq(through, through[..., -1:]), diagonal[..., -1:], 0.0))
+    behind = b.where(is_last, 1.0, b.where(b.eq(through, through[..., -1:]), pivot[..., -1:], 0.0))
     solved = b.triangular_solve(w, b.expand_dims(behind, -1) * f.l_inverse(f.identity), transpose=True)
     inverse = b.where(b.expand_dims(b.eq(before, 0), -1), solved, 0.0)
     return _times_product(b, inverse, healthy, parity_of(b, pivots, dtype))
@@ -332,8 +333,8 @@ def _times_product(b: MirBuilder, matrices: Value, factors: Value, sign: Value) 
     exponents = b.round(b.log2(abs(b.stop_gradient(factors))))
     near_one = b.reduce_prod(factors * b.exp2(-exponents), -1) * sign
     total = b.reduce_sum(exponents, -1)
-    third = b.clip(b.round(total * (1 / 3)), -most, most)
-    step, rest = b.exp2(third), b.exp2(b.clip(total - 2.0 * third, -most, most))
+    third = clip(b, b.round(total * (1 / 3)), -most, most)
+    step, rest = b.exp2(third), b.exp2(clip(b, total - 2.0 * third, -most, most))
     for factor in (near_one, step, step, rest):
         matrices = matrices * b.expand_dims(factor, (-2, -1))
     return matrices

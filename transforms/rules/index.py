@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 
+from xdsl_rlx.dialects.mir.compositions import running_scan
 from xdsl_rlx.dialects.mir.index import (
     BisectOp,
     CumprodOp,
@@ -20,7 +21,6 @@ from xdsl_rlx.dialects.mir.index import (
 )
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.shape import NarrowOp
-from xdsl_rlx.dialects.mir.sorting import running_scan
 from xdsl_rlx.dialects.shapes import shape_of
 from xdsl_rlx.transforms.rules.raise_table import RAISE, Missed, Raised, Reason
 from xdsl_rlx.transforms.rules.rows import decompose, leading, lift, linear, move_axis, zero

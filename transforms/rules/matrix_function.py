@@ -8,6 +8,7 @@ from typing import NamedTuple
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.mir.bodies import clear
+from xdsl_rlx.dialects.mir.compositions import diagonal, eye
 from xdsl_rlx.dialects.mir.control import YieldOp
 from xdsl_rlx.dialects.mir.matrix_function import LstsqOp, MatrixFunctionOp, PinvOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
@@ -51,7 +52,7 @@ def once(b: MirBuilder, values: Value) -> Value:
     """
     column, row = pairs(b, values)
     n, gap = values.shape[-1], column - row
-    is_equal = b.gt(b.cast(abs(gap) <= rounding_of(b, values), "i32"), b.eye(n, dtype="i32"))
+    is_equal = b.gt(b.cast(abs(gap) <= rounding_of(b, values), "i32"), eye(b, n, dtype="i32"))
     return b.sqrt(b.where(is_equal, gap * 0.0, 1)) - b.where(is_equal, b.constant(0.0, gap.dtype), 1)
 
 
@@ -83,10 +84,10 @@ def _differences(op: MatrixFunctionOp, b: MirBuilder) -> _Differences:
     n, epsilon = values.shape[-1], _epsilon(values)
     (w, w_other), (f, f_other) = pairs(b, values), pairs(b, images)
     jacobian = _jacobian(op, b)
-    own = b.diagonal(jacobian, 0, -2, -1)
+    own = diagonal(b, jacobian, 0, -2, -1)
     slope, slope_other = pairs(b, own)
     mean = (slope + slope_other - jacobian - transposed(b, jacobian)) * 0.5
-    gap, rise, is_diagonal = w - w_other, f - f_other, b.eye(n, dtype="i1")
+    gap, rise, is_diagonal = w - w_other, f - f_other, eye(b, n, dtype="i1")
     # where both are equal but for rounding: the quotient is off by roundings over the gap, the mean of slopes by the
     # third derivative times gap^2 / 12
     agree = abs(rise - mean * gap) <= (abs(f) + abs(f_other)) * (16 * epsilon)
@@ -115,7 +116,7 @@ def _jacobian(op: MatrixFunctionOp, b: MirBuilder) -> Value:
         start = start.owner.operand
     values = b.value(start)
     n = values.shape[-1]
-    units = b.reshape(b.eye(n, dtype=values.dtype), (n, *([1] * (values.rank - 1)), n))
+    units = b.reshape(eye(b, n, dtype=values.dtype), (n, *([1] * (values.rank - 1)), n))
     seed = b.expand(units, (n, *values.shape))
     aside = Block(arg_types=[values.ssa.type])
     copies: dict[SSAValue, SSAValue] = {}
@@ -182,7 +183,7 @@ def matrix_function_vjp(op: MatrixFunctionOp, b: MirBuilder, g: Value) -> Sequen
         total = total @ transposed(b, right)
         return total if op.singular is not None else (total + transposed(b, total)) * 0.5
 
-    return d_operand, None, None, None, lambda: b.diagonal(inner, 0, -2, -1)
+    return d_operand, None, None, None, lambda: diagonal(b, inner, 0, -2, -1)
 
 
 @JVP.rule(MatrixFunctionOp)
@@ -196,7 +197,7 @@ def matrix_function_jvp(
     `da` outside of `U` is multiplied by `f_j / w_j`.
     """
     u, v = b.value(op.left), b.value(op.right)
-    middle = None if t_images is None else b.eye(v.shape[-1], dtype=v.dtype) * b.expand_dims(t_images, -2)
+    middle = None if t_images is None else eye(b, v.shape[-1], dtype=v.dtype) * b.expand_dims(t_images, -2)
     outside = None
     if t is not None:
         found = _differences(op, b)
@@ -262,7 +263,7 @@ def lstsq_decompose(op: LstsqOp, b: MirBuilder) -> Sequence[Value]:
     else:
         q, r = b.qr(a)
         right = transposed(b, q) @ given
-    identity = b.expand(b.eye(n, dtype=a.dtype), r.shape)
+    identity = b.expand(eye(b, n, dtype=a.dtype), r.shape)
     solved = b.triangular_solve(r, b.concat([identity, right], -1), False)
     condition = b.sqrt(_squares(b, r)) * b.sqrt(_squares(b, solved[..., :n]))
     largest = b.reduce_max(condition, tuple(range(a.rank - 2))) if a.rank > 2 else condition

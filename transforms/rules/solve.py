@@ -5,6 +5,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from xdsl_rlx.dialects.mir.compositions import eye, tril, triu
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.solve import (
     BatchedDenseSolveOp,
@@ -134,7 +135,7 @@ def interchange_rows_jvp(op: InterchangeRowsOp, b: MirBuilder, t: Value | None, 
 def _triangle(b: MirBuilder, op: TriangularSolveOp, x: Value) -> Value:
     """The elements of `x` in the triangle that the op reads, and zeros."""
     beside = op.unit_diagonal is not None
-    return b.tril(x, -int(beside)) if op.lower is not None else b.triu(x, int(beside))
+    return tril(b, x, -int(beside)) if op.lower is not None else triu(b, x, int(beside))
 
 
 @VJP.rule(TriangularSolveOp)
@@ -247,7 +248,7 @@ def lu_jvp(op: LuOp, b: MirBuilder, t: Value) -> Sequence[Value | None]:
 def lu_inverse_decompose(op: LuInverseOp, b: MirBuilder) -> Sequence[Value]:
     """The solve with the identity."""
     packed = b.value(op.packed)
-    identity = b.expand(b.eye(packed.shape[-1], dtype=packed.dtype), packed.shape)
+    identity = b.expand(eye(b, packed.shape[-1], dtype=packed.dtype), packed.shape)
     return [b.lu_solve(packed, op.pivots, identity)]
 
 

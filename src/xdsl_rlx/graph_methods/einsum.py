@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.subscripts import every
+from xdsl_rlx.dialects.mir.compositions import diagonal
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import dims
-
-if TYPE_CHECKING:
-    from xdsl_rlx.dialects.mir.value import Value
 
 Labels = tuple[str, ...]
 """The label of each axis; those of an ellipsis are numbers, counted from its last axis."""
@@ -67,10 +65,15 @@ class Labelled:
         return moved.b.expand_dims(moved, [n for n, label in enumerate(labels) if label not in own])
 
 
-def einsum(subscripts: str, operands: Sequence[Value]) -> Value:
-    """The sum of products that `subscripts` says, of operands of one element type; GraphError for what it cannot be."""
-    inputs, output = _parsed(subscripts, operands)
-    terms = [_of_distinct(value, labels) for value, labels in zip(operands, inputs, strict=True)]
+def einsum(m: MirBuilder, subscripts: str, *operands: Operand) -> Value:
+    """
+    Contract operands as `np.einsum`: `"ij,jk->ik"`, with `...` and diagonals such as `"ii->i"`.
+
+    Operands are contracted pairwise, the cheapest pair first. GraphError for invalid labels.
+    """
+    values = [m.value(x) for x in m.operands(*operands)]
+    inputs, output = _parsed(subscripts, values)
+    terms = [_of_distinct(value, labels) for value, labels in zip(values, inputs, strict=True)]
     extents = _extents(subscripts, terms)
     terms = [_without_ones(term, extents) for term in terms]
     while len(terms) > 1:
@@ -130,7 +133,7 @@ def _of_distinct(value: Value, labels: Labels) -> Labelled:
         second = labels.index(repeated[0], first + 1)
         if value.shape[first] != value.shape[second]:
             raise GraphError(f"einsum: {repeated[0]!r} has two extents in an operand of shape {dims(value.shape)}")
-        value = diagonal_of(value, 0, first, second)
+        value = diagonal(value.b, value, 0, first, second)
         labels = (*(label for axis, label in enumerate(labels) if axis not in (first, second)), repeated[0])
     return Labelled(value, labels)
 
@@ -155,14 +158,3 @@ def _without_ones(term: Labelled, extents: Mapping[str, int]) -> Labelled:
         return term
     kept = tuple(label for axis, label in enumerate(term.labels) if axis not in axes)
     return Labelled(term.value.b.squeeze(term.value, axes), kept)
-
-
-def diagonal_of(value: Value, offset: int, axis1: int, axis2: int) -> Value:
-    """The elements of diagonal `offset` of two axes, along a new last axis: every so many of the matrix in one row."""
-    b = value.b
-    matrices = b.moveaxis(value, (axis1, axis2), (-2, -1))
-    rows, columns = matrices.shape[-2:]
-    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
-    first = max(offset, 0) + max(-offset, 0) * columns if count else 0
-    line = b.reshape(matrices, (*matrices.shape[:-2], rows * columns))
-    return every(line, line.rank - 1, range(first, first + count * (columns + 1), columns + 1))
