@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl_rlx.dialects.calls import checked
+from xdsl_rlx.dialects.mir.numpy_reductions import (
+    Axis,
+    extremes,
+    means,
+    positions,
+    reduction_method,
+    running,
+    sums,
+    truths,
+    variances,
+)
 from xdsl_rlx.dialects.shapes import integers
 
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.value import Operand, Value
-
-Axis: TypeAlias = "int | Sequence[int] | None"
 
 _FAMILIES = ("linalg", "fft", "random", "lib.stride_tricks")
 
@@ -101,129 +110,31 @@ class NumpyMethods:
         order = [axis for part in axes if part is not None for axis in integers("transpose", part)]
         return self._numpy("transpose", order or None)
 
-    @checked
-    def sum(
-        self,
-        axis: Axis = None,
-        dtype: object = None,
-        out: None = None,
-        keepdims: bool = False,
-        initial: Operand | None = None,
-        where: Any = True,
-    ) -> Value:
-        """Return the sum over some or all axes; integers are summed in i64."""
-        return self._numpy("sum", axis, dtype, out, keepdims, initial, where)
-
-    @checked
-    def prod(
-        self,
-        axis: Axis = None,
-        dtype: object = None,
-        out: None = None,
-        keepdims: bool = False,
-        initial: Operand | None = None,
-        where: Any = True,
-    ) -> Value:
-        """Return the product over some or all axes; integers are multiplied in i64."""
-        return self._numpy("prod", axis, dtype, out, keepdims, initial, where)
-
-    @checked
-    def mean(
-        self, axis: Axis = None, dtype: object = None, out: None = None, keepdims: bool = False, *, where: Any = True
-    ) -> Value:
-        """Return the mean over some or all axes; the mean of integers is f64."""
-        return self._numpy("mean", axis, dtype, out, keepdims, where=where)
-
-    @checked
-    def var(
-        self,
-        axis: Axis = None,
-        dtype: object = None,
-        out: None = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        *,
-        where: Any = True,
-        mean: Operand | None = None,
-        correction: float | None = None,
-    ) -> Value:
-        """Return the variance over some or all axes."""
-        return self._numpy("var", axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-
-    @checked
-    def std(
-        self,
-        axis: Axis = None,
-        dtype: object = None,
-        out: None = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        *,
-        where: Any = True,
-        mean: Operand | None = None,
-        correction: float | None = None,
-    ) -> Value:
-        """Return the standard deviation over some or all axes."""
-        return self._numpy("std", axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-
-    @checked
-    def max(
-        self,
-        axis: Axis = None,
-        out: None = None,
-        keepdims: bool = False,
-        initial: Operand | None = None,
-        where: Any = True,
-    ) -> Value:
-        """Return the maximum over some or all axes; NaN if an element is NaN."""
-        return self._numpy("max", axis, out, keepdims, initial, where)
-
-    @checked
-    def min(
-        self,
-        axis: Axis = None,
-        out: None = None,
-        keepdims: bool = False,
-        initial: Operand | None = None,
-        where: Any = True,
-    ) -> Value:
-        """Return the minimum over some or all axes; NaN if an element is NaN."""
-        return self._numpy("min", axis, out, keepdims, initial, where)
-
-    @checked
-    def any(self, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Value:
-        """Return whether any element is not 0, over some or all axes."""
-        return self._numpy("any", axis, out, keepdims, where=where)
-
-    @checked
-    def all(self, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Value:
-        """Return whether all elements are not 0, over some or all axes."""
-        return self._numpy("all", axis, out, keepdims, where=where)
-
-    @checked
-    def argmax(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
-        """Return the index of the first maximum along an axis, or of all elements."""
-        return self._numpy("argmax", axis, out, keepdims=keepdims)
-
-    @checked
-    def argmin(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
-        """Return the index of the first minimum along an axis, or of all elements."""
-        return self._numpy("argmin", axis, out, keepdims=keepdims)
+    sum = reduction_method("sum", sums, "Return the sum over some or all axes; integers are summed in i64.")
+    prod = reduction_method("prod", sums, "Return the product over some or all axes; integers are multiplied in i64.")
+    mean = reduction_method("mean", means, "Return the mean over some or all axes; the mean of integers is f64.")
+    var = reduction_method("var", variances, "Return the variance over some or all axes.")
+    std = reduction_method("std", variances, "Return the standard deviation over some or all axes.")
+    max = reduction_method("max", extremes, "Return the maximum over some or all axes; NaN if an element is NaN.")
+    min = reduction_method("min", extremes, "Return the minimum over some or all axes; NaN if an element is NaN.")
+    any = reduction_method("any", truths, "Return whether any element is not 0, over some or all axes.")
+    all = reduction_method("all", truths, "Return whether all elements are not 0, over some or all axes.")
+    argmax = reduction_method(
+        "argmax", positions, "Return the index of the first maximum along an axis, or of all elements."
+    )
+    argmin = reduction_method(
+        "argmin", positions, "Return the index of the first minimum along an axis, or of all elements."
+    )
 
     @checked
     def argsort(self, axis: int | None = -1, kind: str | None = None, order: None = None) -> Value:
         """Return the indices that sort an axis in ascending order; the sort is stable."""
         return self._numpy("argsort", axis)
 
-    @checked
-    def cumsum(self, axis: int | None = None, dtype: object = None, out: None = None) -> Value:
-        """Return cumulative sums along an axis, or of the flattened elements."""
-        return self._numpy("cumsum", axis, dtype, out)
-
-    @checked
-    def cumprod(self, axis: int | None = None, dtype: object = None, out: None = None) -> Value:
-        """Return cumulative products along an axis, or of the flattened elements."""
-        return self._numpy("cumprod", axis, dtype, out)
+    cumsum = reduction_method("cumsum", running, "Return cumulative sums along an axis, or of the flattened elements.")
+    cumprod = reduction_method(
+        "cumprod", running, "Return cumulative products along an axis, or of the flattened elements."
+    )
 
     @checked
     def clip(self, min: Operand | None = None, max: Operand | None = None, out: None = None) -> Value:

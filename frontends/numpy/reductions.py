@@ -13,11 +13,31 @@ from typing import Any
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir import compositions
 from xdsl_rlx.dialects.mir.complex import part_type
+from xdsl_rlx.dialects.mir.numpy_reductions import (
+    ReductionArguments,
+    extremes,
+    means,
+    positions,
+    running,
+    sums,
+    truths,
+    variances,
+)
 from xdsl_rlx.dialects.mir.promotion import Kind
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, FLOATS, dims, element_of, i1, integers, normalize_axes
 from xdsl_rlx.frontends.numpy.elements import ufunc, where
-from xdsl_rlx.frontends.numpy.rows import FUNCTIONS, Axis, as_floats, as_value, check_rank, composed, of_one_type, row
+from xdsl_rlx.frontends.numpy.rows import (
+    FUNCTIONS,
+    Axis,
+    as_floats,
+    as_value,
+    check_rank,
+    composed,
+    of_one_type,
+    reduction_row,
+    row,
+)
 from xdsl_rlx.graph_methods import moves, sorting, statistics
 
 
@@ -26,38 +46,22 @@ def _kept(x: Value, mask: Any, otherwise: Any) -> Value:
     return x if mask is True else where(mask, x, otherwise)
 
 
-@row("sum")
-def sum_of(
-    a: Value,
-    axis: Axis = None,
-    dtype: object = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Operand | None = None,
-    where: Any = True,
-) -> Value:
+@reduction_row(sums, "sum")
+def sum_of(a: Value, given: ReductionArguments) -> Value:
     """The sum over some axes, by default all; integers and truth values are summed in i64."""
-    total = a.b.reduce_sum(_kept(a, where, 0), axis, keepdims, dtype=dtype)
-    return total if initial is None else total + initial
+    total = a.b.reduce_sum(_kept(a, given.where, 0), given.axis, given.keepdims, dtype=given.dtype)
+    return total if given.initial is None else total + given.initial
 
 
-@row("prod")
-def _prod(
-    a: Value,
-    axis: Axis = None,
-    dtype: object = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Operand | None = None,
-    where: Any = True,
-) -> Value:
+@reduction_row(sums, "prod")
+def _prod(a: Value, given: ReductionArguments) -> Value:
     """The product over some axes, by default all."""
-    factors = a.b.accumulated(_kept(a, where, 1), dtype)
+    factors = a.b.accumulated(_kept(a, given.where, 1), given.dtype)
     if element_of(factors.ssa) in COMPLEXES:
-        product = _complex_product(factors, axis, keepdims)
+        product = _complex_product(factors, given.axis, given.keepdims)
     else:
-        product = a.b.reduce_prod(factors, axis, keepdims, dtype=factors.dtype)
-    return product if initial is None else product * initial
+        product = a.b.reduce_prod(factors, given.axis, given.keepdims, dtype=factors.dtype)
+    return product if given.initial is None else product * given.initial
 
 
 def _complex_product(x: Value, axis: Axis, keepdims: bool) -> Value:
@@ -68,15 +72,19 @@ def _complex_product(x: Value, axis: Axis, keepdims: bool) -> Value:
     return product.reshape(kept) if keepdims else product
 
 
-@row("mean")
-def mean(
-    a: Value, axis: Axis = None, dtype: object = None, out: None = None, keepdims: bool = False, *, where: Any = True
-) -> Value:
+@reduction_row(means, "mean")
+def mean(a: Value, given: ReductionArguments) -> Value:
     """The mean over some axes, by default all; of integers in f64."""
-    x = as_floats(a if dtype is None else a.astype(dtype))
-    if where is True:
-        return x.b.reduce_mean(x, axis, keepdims)
-    return sum_of(x, axis, keepdims=keepdims, where=where) / _count(x, where, axis, keepdims)
+    x = _in_floats(a, given)
+    if given.where is True:
+        return x.b.reduce_mean(x, given.axis, given.keepdims)
+    total = sum_of(x, given.axis, keepdims=given.keepdims, where=given.where)
+    return total / _count(x, given.where, given.axis, given.keepdims)
+
+
+def _in_floats(a: Value, given: ReductionArguments) -> Value:
+    """The operand in the type that a mean is computed in."""
+    return as_floats(a if given.dtype is None else a.astype(given.dtype))
 
 
 def _count(x: Value, mask: Any, axis: Axis, keepdims: bool) -> Value:
@@ -86,41 +94,28 @@ def _count(x: Value, mask: Any, axis: Axis, keepdims: bool) -> Value:
     return found.astype(DTYPE_NAMES[part_type(element)] if element in COMPLEXES else x.dtype)
 
 
-@row("max", "amax")
-def largest(
-    a: Value,
-    axis: Axis = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Operand | None = None,
-    where: Any = True,
-) -> Value:
+@reduction_row(extremes, "max", "amax")
+def largest(a: Value, given: ReductionArguments) -> Value:
     """The largest element over some axes, by default all; NaN if one is NaN. GraphError for an axis without any."""
-    return _extreme("max", a, axis, keepdims, initial, where)
+    return _extreme("max", a, given)
 
 
-@row("min", "amin")
-def smallest(
-    a: Value,
-    axis: Axis = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Operand | None = None,
-    where: Any = True,
-) -> Value:
+@reduction_row(extremes, "min", "amin")
+def smallest(a: Value, given: ReductionArguments) -> Value:
     """The smallest element over some axes, by default all; NaN if one is NaN. GraphError for an axis without any."""
-    return _extreme("min", a, axis, keepdims, initial, where)
+    return _extreme("min", a, given)
 
 
-def _extreme(which: str, x: Value, axis: Axis, keepdims: bool, initial: Operand | None, mask: Any) -> Value:
+def _extreme(which: str, x: Value, given: ReductionArguments) -> Value:
+    axis, keepdims, initial = given.axis, given.keepdims, given.initial
     axes = range(x.rank) if axis is None else normalize_axes(integers(which, axis), x.rank)
     empty = not prod(x.shape[one] for one in axes)
-    if initial is None and (empty or mask is not True):
+    if initial is None and (empty or given.where is not True):
         raise GraphError(f"np.{which} of shape {dims(x.shape)}: where= or an empty axis needs initial=")
     if element_of(x.ssa) == i1:
         return FUNCTIONS["any" if which == "max" else "all"](x, axis, keepdims=keepdims)
     meet = "maximum" if which == "max" else "minimum"
-    kept = _kept(x, mask, initial)
+    kept = _kept(x, given.where, initial)
     if empty:
         shape = sum_of(x, axis, keepdims=keepdims).shape
         return x.b.expand(as_value(initial, x), shape).astype(x.dtype)
@@ -134,59 +129,40 @@ def _ptp(a: Value, axis: Axis = None, out: None = None, keepdims: bool = False) 
     return largest(a, axis, keepdims=keepdims) - smallest(a, axis, keepdims=keepdims)
 
 
-@row("var")
-def var(
-    a: Value,
-    axis: Axis = None,
-    dtype: object = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Value | None = None,
-    correction: float | None = None,
-) -> Value:
+@reduction_row(variances, "var")
+def var(a: Value, given: ReductionArguments) -> Value:
     """The mean of squared distances to the mean, of which the number of elements is reduced by `ddof`."""
-    x, ddof = as_floats(a if dtype is None else a.astype(dtype)), ddof if correction is None else correction
-    if where is True and mean is None and isinstance(ddof, int):
+    x, axis, keepdims = _in_floats(a, given), given.axis, given.keepdims
+    ddof = given.ddof if given.correction is None else given.correction
+    if given.where is True and given.mean is None and isinstance(ddof, int):
         return composed(statistics.var, x.b, x, axis, ddof, keepdims)
-    middle = FUNCTIONS["mean"](x, axis, keepdims=True, where=where) if mean is None else mean
+    middle = mean(x, axis, keepdims=True, where=given.where) if given.mean is None else given.mean
     apart = abs(x - middle) ** 2
-    count = _count(x, where, axis, keepdims)
-    return sum_of(apart, axis, keepdims=keepdims, where=where) / ufunc("maximum", count - ddof, 0)
+    count = _count(x, given.where, axis, keepdims)
+    return sum_of(apart, axis, keepdims=keepdims, where=given.where) / ufunc("maximum", count - ddof, 0)
 
 
-@row("std")
-def _std(
-    a: Value,
-    axis: Axis = None,
-    dtype: object = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Value | None = None,
-    correction: float | None = None,
-) -> Value:
+@reduction_row(variances, "std")
+def _std(a: Value, given: ReductionArguments) -> Value:
     """The square root of `var`."""
-    if where is True and mean is None and correction is None and isinstance(ddof, int):
-        x = as_floats(a if dtype is None else a.astype(dtype))
+    axis, ddof, keepdims = given.axis, given.ddof, given.keepdims
+    if given.where is True and given.mean is None and given.correction is None and isinstance(ddof, int):
+        x = _in_floats(a, given)
         return composed(statistics.std, x.b, x, axis, ddof, keepdims)
-    return ufunc("sqrt", var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
+    options = {"where": given.where, "mean": given.mean, "correction": given.correction}
+    return ufunc("sqrt", var(a, axis, given.dtype, None, ddof, keepdims, **options))
 
 
-@row("any")
-def _any(a: Value, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Value:
+@reduction_row(truths, "any")
+def _any(a: Value, given: ReductionArguments) -> Value:
     """Whether an element is not 0."""
-    return composed(statistics.any, a.b, _kept(a, where, False), axis, keepdims)
+    return composed(statistics.any, a.b, _kept(a, given.where, False), given.axis, given.keepdims)
 
 
-@row("all")
-def _all(a: Value, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Value:
+@reduction_row(truths, "all")
+def _all(a: Value, given: ReductionArguments) -> Value:
     """Whether all elements are not 0."""
-    return composed(statistics.all, a.b, _kept(a, where, True), axis, keepdims)
+    return composed(statistics.all, a.b, _kept(a, given.where, True), given.axis, given.keepdims)
 
 
 @row("count_nonzero")
@@ -370,34 +346,34 @@ for _name, _otherwise in {"max": -inf, "min": inf}.items():
     _extreme_of_numbers(_name, _otherwise)
 
 
-@row("cumsum")
-def _cumsum(a: Value, axis: int | None = None, dtype: object = None, out: None = None) -> Value:
+@reduction_row(running, "cumsum")
+def _cumsum(a: Value, given: ReductionArguments) -> Value:
     """Sums of all elements so far along an axis; with None, of all elements."""
-    x = a.b.accumulated(a, dtype)
+    x, axis = a.b.accumulated(a, given.dtype), given.axis
     if element_of(x.ssa) in COMPLEXES:
         return x.b.complex(*(_cumsum(part, axis) for part in (x.b.real(x), x.b.imag(x))))
     flat, axis = (x.b.ravel(x), 0) if axis is None else (x, axis)
     return x.b.cumsum(flat, axis, dtype=x.dtype)
 
 
-@row("cumprod")
-def _cumprod(a: Value, axis: int | None = None, dtype: object = None, out: None = None) -> Value:
+@reduction_row(running, "cumprod")
+def _cumprod(a: Value, given: ReductionArguments) -> Value:
     """Products of all elements so far along an axis; with None, of all elements."""
-    x = a.b.accumulated(a, dtype)
-    found = x.b.cumprod(x.b.ravel(x), 0) if axis is None else x.b.cumprod(x, axis)
+    x = a.b.accumulated(a, given.dtype)
+    found = x.b.cumprod(x.b.ravel(x), 0) if given.axis is None else x.b.cumprod(x, given.axis)
     return found.b.cast(found, x.dtype)
 
 
-def _place(function: Callable[..., Value]) -> None:
-    @row(function.__name__)
-    def found(a: Value, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
-        return composed(function, a.b, a, axis, keepdims)
-
-    found.__doc__ = f"`{function.__name__}` of a graph."
+@reduction_row(positions, "argmax")
+def _argmax(a: Value, given: ReductionArguments) -> Value:
+    """The position of the first of the largest elements along an axis, or of all; NaN counts as the largest."""
+    return composed(compositions.argmax, a.b, a, given.axis, given.keepdims)
 
 
-for _function in (compositions.argmax, compositions.argmin):
-    _place(_function)
+@reduction_row(positions, "argmin")
+def _argmin(a: Value, given: ReductionArguments) -> Value:
+    """The position of the first of the smallest elements along an axis, or of all; NaN counts as the smallest."""
+    return composed(compositions.argmin, a.b, a, given.axis, given.keepdims)
 
 
 @row("cov")

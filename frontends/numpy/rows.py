@@ -12,7 +12,8 @@ when the row is called.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, wraps
+from inspect import Parameter, Signature, signature
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from xdsl.utils.exceptions import VerifyException
@@ -21,6 +22,7 @@ from xdsl_rlx.dialects.arrays import is_number
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.numpy_reductions import ReductionArguments
 from xdsl_rlx.dialects.mir.promotion import Kind, innermost, joined, together
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import c128, dims, f64, i1, i64
@@ -41,6 +43,24 @@ def row(*names: str) -> Callable[[Function], Function]:
     def register(function: Function) -> Function:
         FUNCTIONS.update(dict.fromkeys(names, function))
         return function
+
+    return register
+
+
+def reduction_row(
+    parameters: Callable[P, ReductionArguments], *names: str
+) -> Callable[[Callable[[Value, ReductionArguments], Value]], Callable[Concatenate[Value, P], Value]]:
+    """Decorator: the function is what NumPy's reductions of these names, with these parameters, are."""
+
+    def register(function: Callable[[Value, ReductionArguments], Value]) -> Callable[Concatenate[Value, P], Value]:
+        @wraps(function)
+        def reduced(a: Value, *args: P.args, **kwargs: P.kwargs) -> Value:
+            return function(a, parameters(*args, **kwargs))
+
+        operand = Parameter("a", Parameter.POSITIONAL_OR_KEYWORD, annotation=Value)
+        vars(reduced)["__signature__"] = Signature([operand, *signature(parameters).parameters.values()])
+        row(*names)(reduced)
+        return reduced
 
     return register
 

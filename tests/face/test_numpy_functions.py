@@ -211,6 +211,19 @@ def test_the_parameters_of_a_row_are_numpy_s(name: str):
     assert given == [*taken][: len(given)]
 
 
+REDUCTIONS = ("sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod")
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_a_method_of_values_takes_what_the_function_takes(name: str):
+    _, *ours = inspect.signature(getattr(rlx.Value, name)).parameters.values()
+    _, *theirs = inspect.signature(FUNCTIONS[name]).parameters.values()
+    assert ours == theirs
+    taken = inspect.signature(getattr(np, name)).parameters
+    assert [one.name for one in ours] == [*taken][1 : len(ours) + 1]
+    assert getattr(rlx.Value, name).__name__ == name and getattr(rlx.Value, name).__doc__.startswith("Return ")
+
+
 def energy(np_: Any, p: Any) -> Any:
     """Plain NumPy code with a bit of everything."""
     h = np_.tanh(np_.dot(p["x"], p["w"]) + p["b"])

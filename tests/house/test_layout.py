@@ -192,7 +192,10 @@ def test_there_is_one_canonicalizer_one_cse_and_one_dce(path: Path) -> None:
         assert name not in own, f"{name}: {own[name]}"
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.is_relative_to(ROOT / "transforms")], ids=_name)
+_WITH_RULES = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in ("transforms", "plugins")]
+
+
+@pytest.mark.parametrize("path", _WITH_RULES, ids=_name)
 def test_a_transformation_imports_no_function_of_programs(path: Path) -> None:
     """Neither those of a front end nor methods of a graph, not even inside a function."""
     found = [module for module in _imported(_tree(path)) if "frontends" in module or "graph_methods" in module]
