@@ -38,7 +38,7 @@ class Caches(_Checked):
     """Bytes of a way of L1, a page: lines at such distances share a set. breadth.py "512x512x512"."""
 
     l2_bytes: int = 1 << 20
-    """Bytes of the L2 cache of a core. The larger it is, the more rows of a matmul are computed at a time."""
+    """Bytes of the L2 cache of a core. The larger, the more rows of a matmul are computed at a time (`rows_in_l2`)."""
 
     @property
     def line_columns(self) -> int:
