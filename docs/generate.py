@@ -197,7 +197,8 @@ def passes_text() -> str:
 _COST_MODEL = """\
 `lowering/target.py` describes the processor that code is compiled for, and what the decisions of passes cost on it. A
 field is an option of each pass that reads it, with `-` for `_`: `lir-tile-matmuls{l2-bytes=262144}`. The defaults
-describe a common processor. `rlx.compile` reads the registers and caches of the processor that it compiles for."""
+describe a common processor. `rlx.compile` reads the registers and caches of the processor that it compiles for. For a
+whole pipeline, such as `rlx-to-lir`, set them in a file that [`XDSL_RLX_COSTS`](configuration.md#costs) names."""
 
 
 def cost_model_text() -> str:
