@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ForwardRef, NoReturn, ParamSpec, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IntegerType
@@ -500,7 +500,9 @@ def with_options(options: type[Any], **defaults: object) -> Callable[[FunctionT]
         signature = inspect.signature(function)
         *parameters, _ = signature.parameters.values()
         kind = inspect.Parameter.KEYWORD_ONLY
-        for name, annotation in options.__annotations__.items():
+        for name, field in options.__annotations__.items():
+            # its text, by which arguments are checked as those of other methods
+            annotation = field.__forward_arg__ if isinstance(field, ForwardRef) else field
             parameters.append(inspect.Parameter(name, kind, default=defaults.get(name), annotation=annotation))
         vars(function)["__signature__"] = signature.replace(parameters=parameters)
         return function
