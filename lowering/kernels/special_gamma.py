@@ -24,8 +24,8 @@ from xdsl_rlx.lowering.kernel_dsl import (
 
 EPSILON = 2.0**-53
 
-# lgamma(1.75 + t) / ((t + 0.75) (t - 0.25)) for |t| <= 0.75, as in lowering/backend/math/math_gamma.py
-_LGAMMA = (
+# lgamma(1.75 + t) / ((t + 0.75) (t - 0.25)) for |t| <= 0.75; of lgamma in lowering/backend/math/math_gamma.py, too
+LGAMMA = (
     0.4501393121092563,
     -0.11948158662524268,
     0.044520447198509644,
@@ -53,7 +53,7 @@ _LGAMMA = (
     8.702854149462274e-08,
 )
 # x (lgamma(x) - (x - 1/2) log x + x - log(2 pi) / 2) in 1 / x^2 from x = 6.5 on
-_STIRLING = (
+STIRLING = (
     0.08333333333333333,
     -0.0027777777777380146,
     0.0007936507665900421,
@@ -239,12 +239,12 @@ def excess(u: Number) -> Number:
 
 def lgamma_of_one_plus(a: Number) -> Number:
     """`lgamma(1 + a)` for `0 <= a <= 1.5`, with the relative precision of `a`."""
-    return a * (a - 1.0) * polynomial(a - 0.75, _LGAMMA)
+    return a * (a - 1.0) * polynomial(a - 0.75, LGAMMA)
 
 
 def stirling(a: Number) -> Number:
     """`lgamma(a) - (a - 1/2) log a + a - log(2 pi) / 2` for a large `a`."""
-    return polynomial(1.0 / (a * a), _STIRLING) / a
+    return polynomial(1.0 / (a * a), STIRLING) / a
 
 
 def reciprocal_gamma(a: Number) -> Number:
