@@ -21,7 +21,7 @@ import optree
 import xdsl_rlx.derivatives as on_graphs
 import xdsl_rlx.jacobians as graph_jacobians
 from xdsl_rlx.binding import Argument, Function, Parameters, Place, Which, parameters_of
-from xdsl_rlx.builder import GraphModule
+from xdsl_rlx.builder import GraphModule, is_graph
 from xdsl_rlx.compiled_function import run_traced
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
@@ -48,7 +48,9 @@ class TreeFunction:
     """
 
     def __init__(self, name: str, of: Function, build: Build, like: Parameters):
-        """`like` are the parameters of a function that takes the same arguments."""
+        """`like` are the parameters of a function that takes the same arguments. Raises GraphError for no function."""
+        if not callable(of):
+            raise GraphError(f"{name}: expected a Python function, got {shown(of)}")
         update_wrapper(self, of, ("__module__", "__doc__"), ())
         self.__name__ = self.__qualname__ = f"{name}_{name_of(of)}"
         self._build = build
@@ -89,7 +91,7 @@ def value_and_grad(
     Raises GraphError for a graph, for a result that is not a real number, and for a leaf of these arguments that is not
     floating-point.
     """
-    if not callable(function) or isinstance(function, GraphModule):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if is_graph(function):
         raise GraphError("value_and_grad: expected a Python function, got a graph; use grad_with_loss")
     _check_reduce("value_and_grad", reduce)
     return TreeFunction("value_and_grad", function, *_gradient(function, argnums, has_aux, reduce, with_value=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -495,3 +496,10 @@ def test_gradients_that_are_reduced_over_one_process_are_the_same() -> None:
 def test_another_reduction_of_gradients_is_refused(derivative: Any, reduce: object) -> None:
     with pytest.raises(rlx.GraphError, match=r"reduce: expected ('mean', 'sum'|a string) or None, got"):
         derivative(lambda x: x.sum(), reduce=reduce)
+
+
+@pytest.mark.parametrize("name", ["vjp", "value_and_grad"])
+@pytest.mark.parametrize("given", [3, None, "f", [1]])
+def test_what_is_no_function_is_said_to_be_none(name: str, given: object) -> None:
+    with pytest.raises(rlx.GraphError, match=f"^{name}: expected a Python function, got {re.escape(repr(given))}$"):
+        getattr(rlx, name)(given)
