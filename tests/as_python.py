@@ -20,10 +20,10 @@ from xdsl_rlx.lowering.buffers import Argument, Buffer, contiguous
 from xdsl_rlx.lowering.kernel_dsl import Iteration
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 from xdsl_rlx.lowering.kernel_dsl.language import numpy_type
+from xdsl_rlx.lowering.kernel_library.called import IteratedFunction
 from xdsl_rlx.lowering.kernel_library.calls import called_function
 from xdsl_rlx.lowering.kernel_library.fourier_calls import LibraryCall, fourier_calls
 from xdsl_rlx.lowering.kernel_library.functions import functions
-from xdsl_rlx.lowering.kernel_library.sorting import SortFunction
 from xdsl_rlx.lowering.kernels import NEST
 from xdsl_rlx.lowering.kernels.work import Work
 from xdsl_rlx.lowering.target import COMMON
@@ -145,7 +145,7 @@ def _call(op: FftOp, call: LibraryCall, arrays: dict[Any, np.ndarray[Any, Any]],
 def _call_function(op: CallFunctionOp, arrays: dict[Any, np.ndarray[Any, Any]], block: int) -> None:
     """Run a function that is called with addresses of elements, in the iteration `block` of a kernel."""
     function = called_function(op)
-    assert isinstance(function, SortFunction)
+    assert isinstance(function, IteratedFunction)
     given = [np.array(op.plan)]
     for (buffer, indices), type_ in zip(op.places, [*function.types.values()][1:], strict=True):
         at, flat = tuple(_index(x, block) for x in indices), arrays[buffer].reshape(-1)

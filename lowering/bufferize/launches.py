@@ -4,6 +4,7 @@ Where values are is in `program_buffers.py`; which ops are launched, and in what
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import TypeAlias
 
@@ -31,6 +32,7 @@ from xdsl_rlx.lowering.fusion.codegen.products import has_short_matrices, is_rea
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import stem_of
 from xdsl_rlx.lowering.kernel_pass import take_name
 from xdsl_rlx.lowering.kernels import Work
+from xdsl_rlx.lowering.kernels.transposed_copy import TransposedCopy
 from xdsl_rlx.lowering.kernels.work import Buffers, NestRule
 from xdsl_rlx.lowering.target import GroupCosts, LoopNestCosts
 from xdsl_rlx.transforms.structure import structure_of_region
@@ -106,11 +108,6 @@ class Launches:
     def nest(self, op: Operation, rule: NestRule[Operation]) -> None:
         """Launch an op with a nest of its own."""
 
-        def launches(buffers: Buffers) -> Sequence[Launch]:
-            work = Work(buffers)
-            rule(op, work)
-            return work.launches
-
         reads = {operand: self.buffers.of[operand] for operand in op.operands}
         # it is computed into the first of its places only, which may be that of an operand
         destinations = [self.buffers.of.get(x) or next(iter(self.buffers.destinations.of(x)), None) for x in op.results]
@@ -121,7 +118,8 @@ class Launches:
         ]
         # rules leave out results that nothing reads
         used = [result.first_use is not None for result in op.results]
-        self._once(Site([op], [reads], offsets=True, also=[*over, *used]), launches, stem_of_ops([op]), op.location)
+        site = Site([op], [reads], offsets=True, also=[*over, *used])
+        self._once(site, lambda buffers: _filled(buffers, partial(rule, op)), stem_of_ops([op]), op.location)
 
     def copy(self, source: Buffer, target: Buffer, value: SSAValue, at: LocationAttr | None = None) -> None:
         """
@@ -138,7 +136,13 @@ class Launches:
             return
         op = ExpandOp(value, shape)
         op.location = at
-        self.group([op], {value: source}, {op.result: target}, stem="copy")
+        reads: Mapping[SSAValue, Buffer] = {value: source}
+        writes: Mapping[SSAValue, Buffer] = {op.result: target}
+        if (transposed := TransposedCopy.of(source, target, self.costs.l1_bytes)) is None:
+            self.group([op], reads, writes, stem="copy")
+        else:
+            site = Site([op], [reads, writes], also=[is_updated(target)])
+            self._once(site, lambda buffers: _filled(buffers, transposed.launch), "copy", at)
         op.erase()
 
     def _copy_parts(self, source: Buffer, target: Buffer, value: SSAValue, at: LocationAttr) -> None:
@@ -257,6 +261,12 @@ class Launches:
 def stem_of_ops(ops: Sequence[Operation]) -> str:
     """A few words on what a kernel does, for its name."""
     return stem_of(op.name.split(".", 1)[1] for op in ops if not op.has_trait(ConstantLike))
+
+
+def _filled(buffers: Buffers, fill: Callable[[Work], None]) -> Sequence[Launch]:
+    work = Work(buffers)
+    fill(work)
+    return work.launches
 
 
 def _ends_in_lines(buffer: Buffer) -> bool:

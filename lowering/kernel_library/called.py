@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
+from xdsl.dialects.builtin import MemRefType, i64
 from xdsl.ir import Attribute
 
+from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.shapes import DTYPES
+from xdsl_rlx.lowering.kernel_dsl import Nested
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel
 from xdsl_rlx.lowering.target import CostModel
 
@@ -77,6 +80,39 @@ class CalledFunction(abc.ABC):
     @abc.abstractmethod
     def build(self, model: CostModel) -> Kernel:
         """The kernel, whose loops are not lowered for a processor yet."""
+
+
+@dataclass(frozen=True)
+class IteratedFunction(CalledFunction):
+    """A function that does the same for each number of its range, written as a loop of kernels is."""
+
+    @property
+    def is_unrolled(self) -> bool:
+        return False
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The extents of a line of the buffers that have lines."""
+        return {}
+
+    @property
+    @abc.abstractmethod
+    def body(self) -> Nested:
+        """An iteration, `(it, plan, *buffers)`."""
+
+    @property
+    def types(self) -> dict[str, AnyMemRef]:
+        """The buffers, behind the plan."""
+        found: dict[str, AnyMemRef] = {"plan": MemRefType(i64, (MANY,))}
+        for name, element in self.elements.items():
+            found[name] = MemRefType(element, (MANY, *self.shapes.get(name, ())))
+        return found
+
+    def build(self, model: CostModel) -> Kernel:
+        made, body = Kernel([*self.types.values()], [*self.types]), self.body
+        buffers, zero = made.block.args[:-2], made.index(0)
+        made.entry.each(made.bounds, "i", lambda inside, index: body.emit(inside, index, zero, buffers))
+        return made
 
 
 @cache

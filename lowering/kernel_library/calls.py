@@ -8,11 +8,12 @@ from xdsl_rlx.dialects.lir import CallFunctionOp
 from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.kernel_library.called import CalledFunction
+from xdsl_rlx.lowering.kernel_library.copies import COPIES
 from xdsl_rlx.lowering.kernel_library.products import PRODUCTS
 from xdsl_rlx.lowering.kernel_library.sorting import SORTS
 from xdsl_rlx.lowering.kernel_library.tile_registers import RegisterBlockFunction
 
-_KINDS = (*PRODUCTS, *SORTS, RegisterBlockFunction)
+_KINDS = (*COPIES, *PRODUCTS, *SORTS, RegisterBlockFunction)
 
 
 def function_of(name: str) -> CalledFunction | None:

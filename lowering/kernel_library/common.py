@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import AnyFloat, f64
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.shapes import DTYPES
+from xdsl_rlx.lowering.kernel_library.copies import TransposeFunction
 from xdsl_rlx.lowering.kernel_library.functions import functions
 from xdsl_rlx.lowering.kernel_library.products import LinesFunction, RowsFunction, TileFunction, TransposedFunction
 from xdsl_rlx.lowering.kernel_library.sorting import SortNetworkFunction, SortReadFunction, SortWriteFunction
@@ -21,20 +22,26 @@ from xdsl_rlx.lowering.tiles.tile_sizes import best_tile
 LARGE = 512
 """Rows and columns of a matmul whose tiles are the common ones."""
 
-_SORTED = ("f32", "f64", "i32", "i64")
+_COPIED = _SORTED = ("f32", "f64", "i32", "i64")
 _RARE = re.compile(r"fourier_(?!stage).*_[567]_.*|fourier_stage_.*_by[57]_.*")
 """Steps of five to seven frames, which only transforms of five to seven frames in all have."""
 
 
 def common_functions(model: CostModel) -> list[str]:
     """
-    The steps of Fourier transforms; sorts of numbers of 32 and 64 bits; products of f32 and f64, in tiles of whole
-    vectors; `x.T @ x` of few columns of f64; and blocks of tile registers, if the processor has these.
+    The steps of Fourier transforms; transposed copies and sorts of numbers of 32 and 64 bits; products of f32 and f64,
+    in tiles of whole vectors; `x.T @ x` of few columns of f64; and blocks of tile registers, if the processor has
+    these.
 
     Names of products have the tile's size: those with columns left over are compiled when a program calls them.
     """
     steps = [name for name in functions() if not _RARE.fullmatch(name)]
-    return list(dict.fromkeys([*steps, *_sorts(), *_products(model), *_squares(model), *_blocks(model)]))
+    return list(dict.fromkeys([*steps, *_copies(), *_sorts(), *_products(model), *_squares(model), *_blocks(model)]))
+
+
+def _copies() -> Iterator[str]:
+    for element in _COPIED:
+        yield TransposeFunction(element).name
 
 
 def _sorts() -> Iterator[str]:

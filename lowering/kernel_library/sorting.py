@@ -6,21 +6,18 @@ comparison, so that all of them ascend (Batcher, 1968); elements behind the end 
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import MemRefType, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute
 
-from xdsl_rlx.dialects.lir.memory import AnyMemRef
 from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Nested, Number, cast, lanes, rolled
-from xdsl_rlx.lowering.kernel_dsl.kernel_builder import INDEX, Kernel
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import INDEX
 from xdsl_rlx.lowering.kernel_dsl.number_order import Keys
-from xdsl_rlx.lowering.kernel_library.called import MANY, CalledFunction, Work
-from xdsl_rlx.lowering.target import CostModel
+from xdsl_rlx.lowering.kernel_library.called import CalledFunction, IteratedFunction, Work
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED
 
 BLOCK = 8
@@ -257,43 +254,10 @@ def _merge(v: Array, shape: _Shape, full: Number, apart: Number, blocks: Number,
 
 
 @dataclass(frozen=True)
-class SortFunction(CalledFunction):
-    """A part of a sort by a network: a block of rows an iteration."""
-
-    WORDS: ClassVar[int] = WORDS
-
-    @property
-    def is_unrolled(self) -> bool:
-        return False
-
-    @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The extents of a line of the buffers that have lines."""
-        return {}
-
-    @property
-    @abc.abstractmethod
-    def body(self) -> Nested:
-        """An iteration, `(it, plan, *buffers)`."""
-
-    @property
-    def types(self) -> dict[str, AnyMemRef]:
-        """The buffers, behind the plan."""
-        found: dict[str, AnyMemRef] = {"plan": MemRefType(i64, (MANY,))}
-        for name, element in self.elements.items():
-            found[name] = MemRefType(element, (MANY, *self.shapes.get(name, ())))
-        return found
-
-    def build(self, model: CostModel) -> Kernel:
-        made, body = Kernel([*self.types.values()], [*self.types]), self.body
-        buffers, zero = made.block.args[:-2], made.index(0)
-        made.entry.each(made.bounds, "i", lambda inside, index: body.emit(inside, index, zero, buffers))
-        return made
-
-
-@dataclass(frozen=True)
-class _KeysFunction(SortFunction):
+class _KeysFunction(IteratedFunction):
     """What has numbers on one side, and keys on the other one."""
+
+    WORDS = WORDS
 
     ELEMENTS: ClassVar[tuple[str, ...]] = tuple(DTYPES)
 
@@ -342,9 +306,10 @@ class SortWriteFunction(_KeysFunction):
 
 
 @dataclass(frozen=True)
-class SortNetworkFunction(SortFunction):
+class SortNetworkFunction(IteratedFunction):
     """Sort the lanes of vectors of keys."""
 
+    WORDS = WORDS
     FORM = "sort_network_v{lanes}_{element}"
     ELEMENTS = ("i32", "i64")
     READS, WRITES = ("table",), ("line", "block")

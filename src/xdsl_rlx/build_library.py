@@ -2,9 +2,9 @@
 Compile the library for this machine, as part of the installation: `python -m xdsl_rlx.build_library`.
 
 The library has the parts that programs share: steps of Fourier transforms, tiles of matrix products, sorting networks,
-and the driver that runs kernels. Without this command a program that needs one compiles it, once per machine, and the
-first call takes up to 0.3 s longer. The machine code is for this processor, these versions of the package, Numba and
-NumPy; with others it is not used, and the command can be run again.
+transposed copies, and the driver that runs kernels. Without this command a program that needs one compiles it, once per
+machine, and the first call takes up to 0.3 s longer. The machine code is for this processor, these versions of the
+package, Numba and NumPy; with others it is not used, and the command can be run again.
 """
 
 from __future__ import annotations
