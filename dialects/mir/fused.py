@@ -61,9 +61,9 @@ class FusedResidualNormOp(MirOp, abc.ABC):
 
     x: Tensor = tensor()
     residual: Tensor = tensor()
-    bias: OptionalTensor = optional_tensor(keyword="bias")
     gamma: Tensor = tensor(keyword="gamma")
     beta: Tensor = tensor(keyword="beta")
+    bias: OptionalTensor = optional_tensor(default=None, keyword="bias")
     eps: Real = real(default=1e-5)
     result = result_def(AnyTensorConstr)
 
@@ -129,35 +129,7 @@ class FusedSwigluOp(MirOp, name="mir.fused_swiglu"):
 
 
 class FusedBuilder(BuilderCore):
-    """Builder methods of the norms of sums and of the gated activation."""
-
-    def fused_residual_ln(
-        self,
-        x: Operand,
-        residual: Operand,
-        gamma: Operand,
-        beta: Operand,
-        bias: Operand | None = None,
-        eps: float = 1e-5,
-    ) -> Value:
-        """`mir.fused_residual_ln`: layer norm of `x + residual + bias` along the last axis."""
-        b = None if bias is None else self.operand(bias)
-        x, residual, gamma, beta = (self.operand(v) for v in (x, residual, gamma, beta))
-        return self.op(FusedResidualLnOp, x, residual, b, gamma, beta, eps)
-
-    def fused_residual_rms_norm(
-        self,
-        x: Operand,
-        residual: Operand,
-        gamma: Operand,
-        beta: Operand,
-        bias: Operand | None = None,
-        eps: float = 1e-5,
-    ) -> Value:
-        """`mir.fused_residual_rms_norm`: rms norm of `x + residual + bias` along the last axis."""
-        b = None if bias is None else self.operand(bias)
-        x, residual, gamma, beta = (self.operand(v) for v in (x, residual, gamma, beta))
-        return self.op(FusedResidualRmsNormOp, x, residual, b, gamma, beta, eps)
+    """Builder methods of the gated activation."""
 
     def fused_swiglu(self, packed: Operand, cast_to: object = None, gate_first: bool = False) -> Value:
         """`mir.fused_swiglu`: `silu(gate) * up` of the halves of `packed`, cast to the element type `cast_to`."""

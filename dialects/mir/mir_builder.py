@@ -232,6 +232,8 @@ class MirBuilder(
     softmax = method(norm.SoftmaxOp)
     softmax_cross_entropy_with_logits = method(loss.SoftmaxCrossEntropyWithLogitsOp)
     fused_matmul_bias_act = method(fused.FusedMatmulBiasActOp)
+    fused_residual_ln = method(fused.FusedResidualLnOp)
+    fused_residual_rms_norm = method(fused.FusedResidualRmsNormOp)
     relu_backward = method(backward.ReluBackwardOp)
     activation_backward = method(backward.ActivationBackwardOp)
     layer_norm_backward_input = method(backward.LayerNormBackwardInputOp)

@@ -112,7 +112,7 @@ def _residual(kind: type[FusedResidualNormOp], op: AffineNormOp) -> Raised | Mis
         return None
     if op.axis_index != len(shape_of(op.x)) - 1:
         return Missed(Reason.AXIS, "the norm of a sum is one op along the last axis only")
-    operands = x, residual, bias, op.gamma, op.beta
+    operands = x, residual, op.gamma, op.beta, bias
     leaves = [value for value in operands if value is not None]
     return Raised(leaves, lambda b: b.op(kind, *operands, op.eps.value.data))
 

@@ -56,7 +56,7 @@ func.func @residual_rms_norm_0(%x: tensor<2x3x5xf32>, %residual: tensor<2x3x5xf3
 }
 
 // CHECK-LABEL: func.func @residual_layer_norm_2(%x: tensor<2x3x5xf32>, %residual: tensor<2x3x5xf32>, %gamma: tensor<5xf32>, %beta: tensor<5xf32>, %bias: tensor<5xf32>) -> tensor<2x3x5xf32> {
-// DIRECT-NEXT: %0 = mir.fused_residual_ln %x, %residual bias %bias gamma %gamma beta %beta eps 3.000000e-02 : (tensor<2x3x5xf32>, tensor<2x3x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>
+// DIRECT-NEXT: %0 = mir.fused_residual_ln %x, %residual gamma %gamma beta %beta bias %bias eps 3.000000e-02 : (tensor<2x3x5xf32>, tensor<2x3x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>
 // DIRECT-NEXT: func.return %0 : tensor<2x3x5xf32>
 // DIRECT-NEXT: }
 // FUSABLE-NEXT: %0 = mir.add %x, %residual : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>

@@ -133,7 +133,7 @@ func.func @gain_along_the_other_axis(%x: tensor<4x4xf32> {mir.name = "x", mir.ki
 
 // A sum, a bias and a layer norm along the last axis.
 // CHECK-LABEL: func.func @residual(%x: tensor<4x6xf32> {mir.name = "x", mir.kind = "input"}, %y: tensor<4x6xf32> {mir.name = "y", mir.kind = "input"}, %v: tensor<6xf32> {mir.name = "v", mir.kind = "input"}, %g: tensor<6xf32> {mir.name = "g", mir.kind = "input"}, %b: tensor<6xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<4x6xf32> {
-// CHECK-NEXT: %0 = mir.fused_residual_ln %x, %y bias %v gamma %g beta %b eps 1.000000e-05 : (tensor<4x6xf32>, tensor<4x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: %0 = mir.fused_residual_ln %x, %y gamma %g beta %b bias %v eps 1.000000e-05 : (tensor<4x6xf32>, tensor<4x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT: func.return %0 : tensor<4x6xf32>
 // CHECK-NEXT: }
 func.func @residual(%x: tensor<4x6xf32> {mir.name = "x", mir.kind = "input"}, %y: tensor<4x6xf32> {mir.name = "y", mir.kind = "input"}, %v: tensor<6xf32> {mir.name = "v", mir.kind = "input"}, %g: tensor<6xf32> {mir.name = "g", mir.kind = "input"}, %b: tensor<6xf32> {mir.name = "b", mir.kind = "input"}) -> tensor<4x6xf32> {

@@ -104,7 +104,7 @@ def _jax_matmul(op: fused.FusedMatmulBiasActOp, x: Any, w: Any, bias: Any) -> An
 
 
 def _residual_norm(np_: Any, centre: bool, op: Any, x: Any, residual: Any, *rest: Any) -> Any:
-    *bias, gamma, beta = rest
+    gamma, beta, *bias = rest
     x = sum(bias, x + residual)
     d = x - np_.mean(x, axis=-1, keepdims=True) if centre else x
     return d / np_.sqrt(np_.mean(d * d, axis=-1, keepdims=True) + op.eps.value.data) * gamma + beta

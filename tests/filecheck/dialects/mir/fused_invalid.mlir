@@ -8,7 +8,7 @@
 
 // CHECK: expected bias of shape [3], got [2]
 %x, %v, %w = "test.op"() : () -> (tensor<2x3xf32>, tensor<3xf32>, tensor<2xf32>)
-%y = mir.fused_residual_rms_norm %x, %x bias %w gamma %v beta %v eps 1.0e-5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+%y = mir.fused_residual_rms_norm %x, %x gamma %v beta %v bias %w eps 1.0e-5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
 
 // -----
 
