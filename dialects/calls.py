@@ -77,16 +77,17 @@ class CallSignature:
         self._positional = [
             (p.name, to) for p, to in found if p.kind not in (inspect.Parameter.KEYWORD_ONLY, *variable)
         ]
-        self._named = {p.name: to for p, to in found if p.kind not in variable}
+        named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        self._named = {p.name: to for p, to in found if p.kind in named}
         self._hidden = int(bool(parameters) and parameters[0].name in _RECEIVERS)
-        self._shown = [name for name in self._named if name not in _RECEIVERS]
+        self._shown = [p.name for p in parameters if p.kind not in variable and p.name not in _RECEIVERS]
         self._required = [p.name for p in parameters if p.default is p.empty and p.kind not in variable]
         self._rest: Conversion | None = next((to for p, to in found if p.kind == variable[0]), None)
         self._others: Conversion | None = next((to for p, to in found if p.kind == variable[1]), None)
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments converted; GraphError for one that does not fit, is unknown, missing or given twice."""
-        if not kwargs and len(args) == len(self._positional) == len(self._named):
+        if not kwargs and len(args) == len(self._positional) == len(self._shown) + self._hidden:
             return [self._convert(name, to, x) for (name, to), x in zip(self._positional, args, strict=True)], {}
         if len(args) > len(self._positional) and self._rest is None:
             raise GraphTypeError(
@@ -103,10 +104,11 @@ class CallSignature:
             to = self._named.get(name, self._others)
             if to is None:
                 raise GraphTypeError(self._unknown(name))
-            if name in taken:
+            if name in taken and name in self._named:
                 raise GraphTypeError(f"{self.name}: {name} is given by position and by name")
             named[name] = self._convert(name, to, x)
-        if missing := [name for name in self._required if name not in taken and name not in named]:
+        taken |= named.keys() & self._named.keys()
+        if missing := [name for name in self._required if name not in taken]:
             raise GraphTypeError(f"{self.name}: {missing[0]} is missing; its arguments are {', '.join(self._shown)}")
         return positional, named
 
@@ -202,6 +204,8 @@ def _of_type(annotation: Any) -> Conversion:
         return _of_union(inner)
     if origin is Sequence:
         return _of_sequence(inner[0])
+    if origin is Callable:
+        return _FUNCTION
     return _of_class(annotation) if isinstance(annotation, type) else _ANYTHING
 
 
@@ -328,7 +332,14 @@ def _flag(x: Any) -> bool:
         raise _Misfit from None
 
 
+def _function(x: Any) -> Callable[..., Any]:
+    if not callable(x):
+        raise _Misfit
+    return x
+
+
 _ANYTHING = Conversion(lambda x: x, "anything")
+_FUNCTION = Conversion(_function, "a function")
 _CLASSES: dict[type, Conversion] = {
     int: Conversion(_integer, "an integer"),
     float: Conversion(_real, "a number"),

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.random.arrays import orthogonal as orthogonal_matrices
@@ -126,6 +126,7 @@ def orthogonal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object
     return function("cast")((float(scale) * matrix).reshape(shape), dtype)
 
 
+@checked
 def params(key: Any, shapes: Tree, draw: Callable[[Any, tuple[int, ...]], Any] = he_normal) -> Tree:
     """
     Return arrays for a tree of shapes, which are tuples of integers; the result has the same structure.

@@ -16,6 +16,7 @@ import xdsl_rlx.derivatives as on_graphs
 from xdsl_rlx.binding import parameters_of
 from xdsl_rlx.builder import GraphModule
 from xdsl_rlx.compiled_function import run_graph
+from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.constants import NAMED, numpy_type
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -67,6 +68,7 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype})"
 
 
+@checked
 def eval_shape(fun: Callable[..., Tree], /, *args: Tree, **kwargs: Tree) -> Tree:
     """
     Return the tree of results of `fun` with a `ShapeDtypeStruct` for each array; nothing is compiled or computed.
@@ -83,6 +85,7 @@ def _struct(type_: Any) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(type_.get_shape(), NAMED[type_.get_element_type()])
 
 
+@checked
 def linearize(fun: Callable[..., Tree], /, *primals: Tree) -> tuple[Tree, Callable[..., Tree]]:
     """
     Return `(fun(*primals), f_jvp)`, where `f_jvp(*tangents)` is the tangent of the results; as `jax.linearize`.
@@ -190,6 +193,7 @@ def _array(x: Any, type_: Any) -> np.ndarray[Any, Any]:
     return np.asarray(x, _struct(type_).dtype)
 
 
+@checked
 def linear_transpose(fun: Callable[..., Tree], /, *primals: Tree) -> Callable[..., tuple[Tree, ...]]:
     """
     Return the transpose of a linear function: `cotangents of the results -> (a cotangent for each argument, ..)`.

@@ -23,7 +23,7 @@ from xdsl_rlx.binding import Argument, Function, Parameters, parameters_of
 from xdsl_rlx.builder import GraphModule, HirGraph
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.arrays import read_array
-from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.hir.block import HirOp
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -218,6 +218,7 @@ class Traced:
         return given | dict(self.captured)
 
 
+@checked
 def trace(function: Function, /, *args: Tree, **kwargs: Tree) -> GraphModule:
     """
     Trace a function of trees of arrays into a graph, for arguments of these shapes and element types.

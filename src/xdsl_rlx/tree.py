@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import optree
 
-from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.jax_nodes import children_in_jax, is_node_of_jax, parts_in_jax
@@ -42,6 +42,8 @@ NAMESPACE = "xdsl_rlx"
 
 def flatten(tree: Tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Spec]:
     """Return the leaves of a tree, and its spec. A subtree for which `is_leaf` is true is a leaf."""
+    if is_leaf is not None and not callable(is_leaf):
+        raise GraphTypeError(f"flatten: is_leaf: expected a function or None, got {shown(is_leaf)}")
     while True:
         try:
             leaves, spec = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
@@ -126,6 +128,7 @@ def unflatten(spec: Spec, leaves: Sequence[Any]) -> Tree:
     return optree.tree_unflatten(spec, leaves)
 
 
+@checked
 def map(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     """Return the tree of `function(leaf, ...)` over corresponding leaves of trees of one structure."""
     leaves, spec = flatten(tree)

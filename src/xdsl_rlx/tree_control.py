@@ -17,6 +17,7 @@ from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.arrays import is_number
+from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.compositions import stack
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -33,6 +34,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
+@checked
 def scan(
     body: Callable[[Tree, Tree], tuple[Tree, Tree]],
     init: Tree,
@@ -90,6 +92,7 @@ def _scanned(
     return carry, unflatten(spec, [np.stack(column) for column in zip(*rows, strict=True)])
 
 
+@checked
 def cond(pred: Any, then: Callable[..., Tree], otherwise: Callable[..., Tree], *operands: Tree) -> Tree:
     """
     Return `then(*operands)` if `pred` is true, else `otherwise(*operands)`; only the chosen branch is computed.
@@ -118,6 +121,7 @@ def cond(pred: Any, then: Callable[..., Tree], otherwise: Callable[..., Tree], *
     return unflatten(found[0], results)
 
 
+@checked
 def switch(index: Any, branches: Sequence[Callable[..., Tree]], *operands: Tree) -> Tree:
     """
     Return the result of branch `index` for `operands`, as `jax.lax.switch`; only the chosen branch is computed.
@@ -147,6 +151,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Tree]], *operands: Tree)
     return unflatten(found[0], results)
 
 
+@checked
 def remat(fun: Callable[_P, _R]) -> Callable[_P, _R]:
     """
     Return `fun` with intermediate results that are recomputed in the backward pass instead of stored; as `jax.remat`.
@@ -173,6 +178,7 @@ def remat(fun: Callable[_P, _R]) -> Callable[_P, _R]:
     return call
 
 
+@checked
 def map(f: Callable[[Tree], Tree], xs: Tree, batch_size: int | None = None) -> Tree:
     """
     Return the results of `f` for each element of the leading axis of `xs`, one after the other; as `jax.lax.map`.
@@ -207,6 +213,7 @@ def map(f: Callable[[Tree], Tree], xs: Tree, batch_size: int | None = None) -> T
     return unflatten(found[0][1], joined)
 
 
+@checked
 def associative_scan(fn: Callable[[Tree, Tree], Tree], elems: Tree, reverse: bool = False, axis: int = 0) -> Tree:
     """
     Return all partial results of an associative `fn` along `axis`, in about `2 log2(n)` steps; as
@@ -276,6 +283,7 @@ def _length(what: str, values: Sequence[Value], axis: int) -> int:
     return lengths[0]
 
 
+@checked
 def while_loop(
     test: Callable[[Tree], Any], body: Callable[[Tree], Tree], init: Tree, max_iterations: int | None = None
 ) -> Tree:
@@ -307,6 +315,7 @@ def while_loop(
 _COUNTED = "give fori_loop Python integers as bounds, or use while_loop with max_iterations"
 
 
+@checked
 def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Tree], Tree], init: Tree) -> Tree:
     """
     Return the carry of `for i in range(lower, upper): carry = body(i, carry)`, starting from the tree `init`.

@@ -503,3 +503,46 @@ def test_another_reduction_of_gradients_is_refused(derivative: Any, reduce: obje
 def test_what_is_no_function_is_said_to_be_none(name: str, given: object) -> None:
     with pytest.raises(rlx.GraphError, match=f"^{name}: expected a Python function, got {re.escape(repr(given))}$"):
         getattr(rlx, name)(given)
+
+
+def _with_functions() -> list[tuple[str, Callable[..., Any], inspect.Parameter]]:
+    """The public functions, also of modules, with each parameter that is a function."""
+    found: dict[str, Any] = {}
+    for name in rlx.__all__:
+        one = getattr(rlx, name)
+        own = {f"{name}.{word}": getattr(one, word) for word in one.__all__} if inspect.ismodule(one) else {}
+        found |= {name: one} | own
+    return [
+        (name, one, parameter)
+        for name, one in found.items()
+        if inspect.isfunction(one) and one.__module__.startswith("xdsl_rlx")
+        for parameter in inspect.signature(one).parameters.values()
+        if _is_function(parameter) and parameter.kind != parameter.VAR_POSITIONAL
+    ]
+
+
+def _is_function(parameter: inspect.Parameter) -> bool:
+    annotation = str(parameter.annotation)
+    return annotation == "Function" or ("Callable" in annotation and not annotation.startswith("int |"))
+
+
+@pytest.mark.parametrize(
+    ("one", "parameter"),
+    [pytest.param(one, parameter, id=f"{name}-{parameter.name}") for name, one, parameter in _with_functions()],
+)
+def test_what_is_given_for_a_function_is_said_to_be_none(one: Callable[..., Any], parameter: inspect.Parameter) -> None:
+    args: list[object] = []
+    named: dict[str, object] = {}
+    for other in inspect.signature(one).parameters.values():
+        if other.name == parameter.name:
+            given: object = 3
+        elif other.default is not other.empty or other.kind in (other.VAR_POSITIONAL, other.VAR_KEYWORD):
+            continue
+        else:
+            given = (lambda *xs: xs[0]) if _is_function(other) else "f" if other.annotation == "str" else np.ones(3)
+        if other.kind == other.KEYWORD_ONLY or other.default is not other.empty:
+            named[other.name] = given
+        else:
+            args.append(given)
+    with pytest.raises(rlx.RlxError, match=r"expected .*function.*, got (3|int)"):
+        one(*args, **named)

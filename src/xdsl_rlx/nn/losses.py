@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.composite import composite
-from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.nn.arguments import check_choice, floating, matched, reduced
 from xdsl_rlx.nn.distances import cosine_similarity, pairwise_distance
@@ -301,6 +301,7 @@ def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> 
     return reduced("multilabel_margin_loss", losses, reduction)
 
 
+@checked
 def triplet_margin_with_distance_loss(
     anchor: Any,
     positive: Any,

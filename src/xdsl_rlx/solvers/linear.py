@@ -13,6 +13,7 @@ import numpy as np
 
 from xdsl_rlx.composite import composite
 from xdsl_rlx.custom_derivatives import custom_jvp, custom_vjp
+from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.indexing import dynamic_index_in_dim, dynamic_update_index_in_dim
@@ -124,6 +125,7 @@ def _with_rules(
 
 
 @composite
+@checked
 def custom_linear_solve(
     matvec: Callable[[Tree], Tree],
     b: Tree,
