@@ -51,6 +51,14 @@ def test_types(dtype: Any) -> None:
         check(f(x), turned(x))
 
 
+def test_the_printed_module_has_the_function() -> None:
+    x = given((7, 11))
+    names: dict[str, Any] = {}
+    exec(rlx.numba_source(rlx.trace(turned, x)), names)
+    (found,) = names["turned"](x=x)
+    check(found, turned(x))
+
+
 @pytest.mark.sampled(most=10)
 @pytest.mark.parametrize("rows", SIZES)
 def test_sizes(rows: int) -> None:
