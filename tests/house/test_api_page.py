@@ -5,8 +5,8 @@ import re
 import sys
 from functools import cached_property
 
-import pytest
 from pages import ROOT
+from rows import for_each
 
 import xdsl_rlx as rlx
 from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
@@ -63,7 +63,7 @@ def _behind(member: object) -> object:
     return member
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each(NAMES)
 def test_a_public_name_is_on_the_page(name: str) -> None:
     section = SECTIONS.get("rlx.key" if name == "rlx.init.key" else name)
     assert section is not None, f"{name} is in no group of docs/api_reference.py"
@@ -75,7 +75,7 @@ def test_a_public_name_is_on_the_page(name: str) -> None:
     assert re.sub(r"```python.*?```", "", section, flags=re.DOTALL).strip(), f"{name} has no docstring"
 
 
-@pytest.mark.parametrize("name", MEMBERS)
+@for_each(MEMBERS)
 def test_a_public_method_is_on_the_page(name: str) -> None:
     owner, _, short = name.partition(".")
     entity = next(one for one in SHOWN if one.__name__ == owner)

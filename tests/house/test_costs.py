@@ -10,10 +10,11 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import Field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
+from rows import for_each
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
@@ -91,6 +92,7 @@ def test_numbers_of_passes_are_fields_of_the_cost_model() -> None:
     assert {path: names for path, names in found.items() if names} == FACTS, "FACTS has a name that is gone"
 
 
+@cache
 def meanings() -> dict[str, str]:
     """The docstrings of the fields of the model."""
     found: dict[str, str] = {}
@@ -108,7 +110,7 @@ def meanings() -> dict[str, str]:
 OF_THE_PROCESSOR = {field.name for field in fields(target.Target)} | {"min_matmul_columns"}
 
 
-@pytest.mark.parametrize("field", fields(CostModel), ids=lambda field: field.name)
+@for_each(fields(CostModel), lambda field: field.name)
 def test_each_cost_has_a_unit_and_a_benchmark(field: "Field[Any]") -> None:
     text = meanings()[field.name]
     named = re.findall(r"\b\w+\.py\b", text)

@@ -14,6 +14,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from rows import for_each
 from setuptools import find_packages
 from xdsl.passes import ModulePass
 from xdsl.utils.target import Target
@@ -67,8 +68,13 @@ def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def _imported(tree: ast.AST) -> Iterator[str]:
-    """Every module named by an import statement inside `tree`."""
+@cache
+def _imported(tree: ast.AST) -> tuple[str, ...]:
+    """Every module named by an import statement inside `tree`, which no test changes."""
+    return tuple(_named(tree))
+
+
+def _named(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -114,7 +120,7 @@ def _when_called(path: Path) -> ast.Module:
     return _stripped(path, _WhenCalled())
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=_name)
+@for_each(SOURCES, _name)
 def test_a_layer_imports_only_layers_below_it(path: Path) -> None:
     layer = path.relative_to(ROOT).parts[0]
     tree = _tree(path)
@@ -129,7 +135,7 @@ def test_a_layer_imports_only_layers_below_it(path: Path) -> None:
             assert rest.split(".")[0] in MAY_IMPORT[layer], f"{_name(path)} imports {module}, which is above {layer}"
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *FACE, *READERS], ids=_name)
+@for_each([*SOURCES, *FACE, *READERS], _name)
 def test_nothing_but_its_entry_point_names_a_plugin(path: Path) -> None:
     place = path.relative_to(ROOT).parts
     own = f"xdsl_rlx.plugins.{place[1]}" if place[0] == PLUGINS and len(place) > 2 else None
@@ -137,7 +143,7 @@ def test_nothing_but_its_entry_point_names_a_plugin(path: Path) -> None:
     assert not named - {own}, f"{_name(path)} names {sorted(named - {own})}: extend xdsl_rlx.plugins.Plugin instead"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / PLUGINS).glob("*/__init__.py")), ids=_name)
+@for_each(sorted((ROOT / PLUGINS).glob("*/__init__.py")), _name)
 def test_a_plugin_imports_nothing_until_its_modules_are_needed(path: Path) -> None:
     assert set(_imported(_tree(path))) == {"xdsl_rlx.plugins"}, f"{_name(path)} is imported at each start of xdsl-opt"
 
@@ -150,7 +156,7 @@ def test_the_plugins_of_the_tree_are_installed() -> None:
     assert wanted.items() <= found.items(), "the installed package is an older one: run pip install -e ."
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=_name)
+@for_each(SOURCES, _name)
 def test_heavy_libraries_are_imported_only_by_the_backend(path: Path) -> None:
     if path.is_relative_to(ROOT / "lowering" / "backend"):
         allowed = {"numba", "llvmlite", "numpy", "scipy", "ml_dtypes"}
@@ -161,7 +167,7 @@ def test_heavy_libraries_are_imported_only_by_the_backend(path: Path) -> None:
     assert not wrong, f"{_name(path)} imports {sorted(wrong)} at module level"
 
 
-@pytest.mark.parametrize("path", READERS, ids=_name)
+@for_each(READERS, _name)
 def test_a_front_end_imports_its_framework_when_it_is_used(path: Path) -> None:
     """Only a host is loaded by the framework itself; only hosts run programs."""
     folder, tree = path.relative_to(ROOT / FRONTENDS).parts[0], _tree(path)
@@ -174,7 +180,7 @@ def test_a_front_end_imports_its_framework_when_it_is_used(path: Path) -> None:
         assert module.split(".")[0] not in LINKED, f"{_name(path)} imports {module}: write xdsl_rlx.{module}"
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *FACE], ids=_name)
+@for_each([*SOURCES, *FACE], _name)
 def test_the_package_imports_no_front_end_at_a_start(path: Path) -> None:
     found = [module for module in _imported(_at_module_level(path)) if FRONTENDS in module]
     assert not found, f"{_name(path)} imports {found[0]} at module level"
@@ -192,7 +198,7 @@ def test_there_is_one_canonicalizer_one_cse_and_one_dce() -> None:
             assert name not in own, f"{_name(path)}: {name}: {own[name]}"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=_name)
+@for_each(SOURCES, _name)
 def test_nothing_but_the_backend_imports_the_backend(path: Path) -> None:
     # lowering/__init__.py says where the targets are
     if path.parts[-2:] != ("lowering", "__init__.py") and not path.is_relative_to(ROOT / "lowering" / "backend"):
@@ -200,7 +206,7 @@ def test_nothing_but_the_backend_imports_the_backend(path: Path) -> None:
         assert not found, f"{_name(path)} imports {found[0]}: what both need stands beside lowering/backend"
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.parent.parent == ROOT / BACKEND[0]], ids=_name)
+@for_each([path for path in SOURCES if path.parent.parent == ROOT / BACKEND[0]], _name)
 def test_a_folder_of_the_backend_imports_those_before_it(path: Path) -> None:
     own = BACKEND.index(path.parent.name)
     for module in _imported(_tree(path)):
@@ -219,7 +225,7 @@ def _room(path: Path) -> int | None:
     return None
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "lowering").rglob("*.py")), ids=_name)
+@for_each(sorted((ROOT / "lowering").rglob("*.py")), _name)
 def test_a_folder_of_lowering_imports_those_before_it(path: Path) -> None:
     own = _room(path)
     assert own is not None or path.name == "__init__.py" or path.parent.name == "lowering", "add the folder to ROOMS"
@@ -277,7 +283,7 @@ def test_every_pass_is_registered() -> None:
                     assert name in PASSES, f"{name} of {_name(path)} is missing in the __init__.py of its layer"
 
 
-@pytest.mark.parametrize("name", PASSES)
+@for_each(PASSES)
 def test_a_pass_stands_in_the_file_of_its_name_with_a_filecheck_file(name: str) -> None:
     pass_class = PASSES[name]()
     assert issubclass(pass_class, ModulePass)
@@ -292,7 +298,7 @@ def test_a_pass_stands_in_the_file_of_its_name_with_a_filecheck_file(name: str) 
     assert name in check.read_text(), f"{_name(check)} does not run {name}"
 
 
-@pytest.mark.parametrize("name", lowering.UNIVERSE.all_targets)
+@for_each(lowering.UNIVERSE.all_targets)
 def test_a_target_has_its_name_and_a_docstring(name: str) -> None:
     target = lowering.UNIVERSE.all_targets[name]()
     assert issubclass(target, Target)
@@ -300,7 +306,7 @@ def test_a_target_has_its_name_and_a_docstring(name: str) -> None:
     assert target.__doc__, f"target {name} has no docstring"
 
 
-@pytest.mark.parametrize("name", dialects.UNIVERSE.all_dialects)
+@for_each(dialects.UNIVERSE.all_dialects)
 def test_a_dialect_has_its_name_and_documented_ops_and_filecheck_files(name: str) -> None:
     dialect = dialects.UNIVERSE.all_dialects[name]()
     assert dialect.name == name
@@ -325,7 +331,7 @@ def test_every_folder_with_modules_is_a_package_that_setuptools_finds() -> None:
     assert not set(LINKED) & found
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *FACE, *READERS], ids=_name)
+@for_each([*SOURCES, *FACE, *READERS], _name)
 def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
     text, tree = path.read_text(), _tree(path)
     if text.strip():
@@ -345,7 +351,7 @@ RAW = {
 """Definitions of xDSL for which `mir/fields.py` has fields."""
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.parent.name in ("mir", "hir")], ids=_name)
+@for_each([path for path in SOURCES if path.parent.name in ("mir", "hir")], _name)
 def test_an_op_of_mir_or_hir_declares_fields(path: Path) -> None:
     if path.name != "fields.py":
         names = {

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-import pytest
 from mutations.faults import FAULTS, Fault
+from rows import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
+@for_each(FAULTS, lambda fault: fault.name)
 def test_a_fault_changes_one_place(fault: Fault) -> None:
     assert (ROOT / fault.path).read_text().count(fault.old) == 1, f"{fault.path} has not one {fault.old!r}"
     assert fault.new != fault.old
