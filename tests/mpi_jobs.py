@@ -29,6 +29,11 @@ def run_job(
     return run_script([str(script), *arguments], folder, python, processes)
 
 
+def in_one_job(texts: Sequence[str]) -> str:
+    """One program of several, each with names of its own: starting a job takes longer than most of them."""
+    return "".join(f"exec(compile({text!r}, 'program', 'exec'), dict(globals()))\n" for text in texts)
+
+
 def run_script(
     command: Sequence[str], folder: Path, python: str, processes: int = 2
 ) -> subprocess.CompletedProcess[str]:

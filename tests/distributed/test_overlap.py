@@ -8,7 +8,7 @@ import distributed_texts as texts
 import numpy as np
 import pytest
 from levels import EVERY
-from mpi_jobs import run_job
+from mpi_jobs import in_one_job, run_job
 
 import xdsl_rlx as rlx
 from xdsl_rlx.lowering.backend.driver.collectives import COLLECTIVES, Engine, connect
@@ -46,7 +46,8 @@ lir.kernel @store(%n: memref<1xi64>, %y: memref<8xf32>, %lo: index, %hi: index) 
 }
 """
 
-FAILED_CHECK = """
+FAILED_CHECK = f"""
+PROGRAM = {PROGRAM!r}
 # a check fails while a reduction is on its way: that is over before the error is seen, and the next one works
 program = rlx.compile(rlx.parse(PROGRAM))
 x = np.arange(100000, dtype=np.float32)
@@ -95,15 +96,11 @@ os._exit(0)
 def test_buckets_that_overlap_give_the_bits_of_those_that_do_not(
     name: str, processes: int, mpi_python: str, tmp_path: Path
 ) -> None:
-    done = run_job(getattr(texts, name), tmp_path, mpi_python, processes)
+    """In two processes also: a reduction is over when a check has failed."""
+    programs = [getattr(texts, name), *([FAILED_CHECK] if processes == 2 else [])]
+    done = run_job(in_one_job(programs), tmp_path, mpi_python, processes)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("fine") == processes
-
-
-def test_a_reduction_is_over_when_a_check_has_failed(mpi_python: str, tmp_path: Path) -> None:
-    done = run_job(f"PROGRAM = {PROGRAM!r}\n{FAILED_CHECK}", tmp_path, mpi_python)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("fine") == 2
+    assert done.stdout.count("fine") == processes * len(programs)
 
 
 def test_an_interrupt_ends_a_wait(mpi_python: str, tmp_path: Path) -> None:

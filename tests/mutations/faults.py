@@ -1772,7 +1772,7 @@ JOBS = (
         "        if reduce is not None:\n",
         "        if False:\n",
         "tests/distributed/test_mpi.py",
-        "-kREDUCED_GRADIENTS",
+        "-kall_reduce",
     ),
     _fault(
         "a file has the state of one process alone",
