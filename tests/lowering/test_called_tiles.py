@@ -160,6 +160,7 @@ def test_values_of_padded_panels(form: str, dtype: str) -> None:
         assert np.isfinite(np.asarray(rlx.compile(FORMS[form], threads=1)(x, y))).all(1).sum() == 198
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("form", FORMS)
 def test_values_do_not_depend_on_threads(form: str, threads: int) -> None:

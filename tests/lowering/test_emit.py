@@ -409,6 +409,7 @@ def test_gemm_of_an_inner_range(run: Run, ta: bool, tb: bool, type: str):
         np.testing.assert_allclose(c[i], left[:, inner] @ right[inner], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ta", [False, True])
 @pytest.mark.parametrize("tb", [False, True])
 @pytest.mark.parametrize("size", [(3, 2, 4), (1, 1, 1), (2, 3, 0)])

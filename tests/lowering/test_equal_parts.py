@@ -116,6 +116,7 @@ def test_each_part_computes_what_it_does_alone(seed: int) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("donated", [False, True])
 @pytest.mark.parametrize("name", ["SGD", "AdamW", "Lion", "Adafactor", "Muon"])
 def test_updates_of_leaves_of_one_shape_are_equal(name: str, donated: bool, left_out: Left) -> None:

@@ -192,7 +192,7 @@ def test_values_alone_are_those_beside_vectors(dtype: str, backend: Any):
     def both(a: Any, b: Any) -> Any:
         return singular(a), eigen(b)
 
-    for n in (1, 2, 3, 4, 6, 7, 9, 33) if backend == "llvm" else (4, 9):
+    for n in (1, 2, 3, 4, 6, 7, 9, 33) if backend == "llvm" else (9,):
         x = np.random.default_rng(n).standard_normal((2, n + 1, n)).astype(dtype)
         square = x[:, :n] + x[:, :n].swapaxes(1, 2)
         values = rlx.compile(both, backend=backend, threads=1)

@@ -37,6 +37,7 @@ def masked() -> ModuleOp:
     return g.module
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("checked", [False, True])
 @pytest.mark.parametrize("make", [lambda: models.norm_step().module, products, looped, masked])
 def test_the_module_is_that_of_a_pipeline(make, checked: bool):

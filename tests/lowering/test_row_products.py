@@ -18,6 +18,7 @@ def cut(graph: rlx.Graph, threads: int) -> list[int]:
     return [op.chunk_count for op in products if op.extent.value.data > 1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("columns", [256, 257, 300, 511])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_a_row_times_a_matrix_with_what_is_fused(columns: int, dtype: str):

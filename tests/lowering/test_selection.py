@@ -61,6 +61,7 @@ def test_lengths_and_types(dtype: str, extent: int) -> None:
         np.testing.assert_array_equal(selected(x, first, 1), expected)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_patterns(dtype: str, pattern: str) -> None:
@@ -98,6 +99,7 @@ MEDIANS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", MEDIANS)
 @pytest.mark.parametrize("layout", ["C", "F", "steps"])

@@ -170,6 +170,7 @@ def dear(outer: tuple[int, ...], n: int) -> rlx.Graph:
     return g
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("outer", [(64,), (13, 5), (2, 7, 3)])
 @pytest.mark.parametrize("n", [2, 4, 6])
 def test_short_rows_that_are_not_unrolled(outer: tuple[int, ...], n: int) -> None:

@@ -6,6 +6,7 @@ import pytest
 import xdsl_rlx as rlx
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("shape", [(1, 1), (2, 1), (3, 256), (1, 257), (2, 5000)])

@@ -63,6 +63,7 @@ KINDS: dict[str, Callable[[int, int], Array]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("shape", SIZES, ids=lambda shape: "x".join(map(str, shape)))
 def test_values(shape: tuple[int, int], dtype: str):
@@ -88,6 +89,7 @@ def spectrum(diagonal: Array, beside: Array) -> Array:
         return np.array(sorted((float(abs(x)) for x in found), reverse=True)[::2])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("ratio", [0.9, 0.3, 1e-2])
 @pytest.mark.parametrize("upwards", [False, True])
@@ -99,6 +101,7 @@ def test_small_values_of_bidiagonal_matrices_are_as_accurate_as_large_ones(dtype
     np.testing.assert_allclose(found, spectrum(diagonal, beside), 8 * np.finfo(dtype).eps)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("dtype", "powers"), [("f4", [-149, -140, -126, -60, 60, 120]), ("f8", [-1074, -1022, -1000, 1000])]
 )
@@ -121,6 +124,7 @@ def test_values_beyond_the_largest_number_are_infinite():
     assert np.isposinf(found[0]) and (found[1:] < 1e33).all()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", [(5, 5), (9, 7), (40, 40), (90, 20), (20, 90)])
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite_make_their_matrix_nan(shape: tuple[int, int], wrong: float):
