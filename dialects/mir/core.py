@@ -20,7 +20,7 @@ from xdsl.ir import (
     SSAValues,
     Use,
 )
-from xdsl.irdl import IRDLOperation, VariadicDef, irdl_attr_definition, irdl_op_definition, traits_def
+from xdsl.irdl import IRDLOperation, VariadicDef, irdl_attr_definition, traits_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
@@ -56,6 +56,7 @@ from xdsl_rlx.dialects.mir.fields import (
 )
 from xdsl_rlx.dialects.number_text import Number, NumberList
 from xdsl_rlx.dialects.shapes import MixedElementTypes, check_size, normalize_axis, shape_of
+from xdsl_rlx.dialects.text_form import define_op
 
 
 class Activation(StrEnum):
@@ -172,7 +173,7 @@ class DeclaredOp(_Declared):
             cls.name = name
         declare(cls, kw_only)
         if name is not None:
-            irdl_op_definition(cls)
+            define_op(cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """An op of the values of its fields, in order or by name; VerifyException if they do not fit."""

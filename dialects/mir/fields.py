@@ -411,7 +411,9 @@ def declare(kind: type[IRDLOperation], kw_only: bool = False) -> None:
         setattr(kind, name, found.definition)
     # xDSL adds those of bases
     known: list[type] = [type(option) for base in kind.__mro__ for option in vars(base).get(_OPTIONS, ())]
-    wanted = [option for part, option in _SEGMENTS if _variadics(kind, part) > 1 and option not in known]
+    variadics = _variadics(kind)
+    several = [option for part, option in _SEGMENTS if sum(issubclass(one, part) for one in variadics) > 1]
+    wanted = [option for option in several if option not in known]
     if wanted:
         setattr(kind, _OPTIONS, tuple(option(as_property=True) for option in wanted))
     has_text = kind.assembly_format is not None or kind.print is not IRDLOperation.print
@@ -422,11 +424,11 @@ def declare(kind: type[IRDLOperation], kw_only: bool = False) -> None:
         kind.assembly_format = _with_exact_numbers(kind, kind.assembly_format)
 
 
-def _variadics(kind: type[IRDLOperation], part: type) -> int:
-    """The number of operands, results or regions of a class that are optional, or several."""
+def _variadics(kind: type[IRDLOperation]) -> list[type]:
+    """The kinds of the operands, results and regions of a class that are optional, or several."""
     names = dict.fromkeys(name for base in kind.__mro__ for name in vars(base))
     kinds = (getattr(getattr(kind, name, None), "cls", None) for name in names)
-    return sum(isinstance(one, type) and issubclass(one, part) and issubclass(one, VariadicDef) for one in kinds)
+    return [one for one in kinds if isinstance(one, type) and issubclass(one, VariadicDef)]
 
 
 def _with_exact_numbers(kind: type[IRDLOperation], form: str) -> str:
