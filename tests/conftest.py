@@ -22,8 +22,8 @@ QUICK_XLA = (
     "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
 )
-"""XLA compiles an eager op in 20 ms with these and in 40 ms with the first alone, a small gradient in 60 and 200 ms. XLA
-stops at a flag that it does not know, and later versions may not know the others."""
+"""XLA compiles an eager op in 20 ms with these and in 40 ms with the first alone, a small gradient in 60 and 200 ms.
+XLA stops at a flag that it does not know, and later versions may not know the others."""
 if "EVERY_SAMPLE" not in os.environ:
     # what XLA and Numba compile here runs once; `backend="numba"` takes text from Numba before it is optimised
     os.environ.setdefault("XLA_FLAGS", " ".join(QUICK_XLA if version("jaxlib").startswith("0.10.") else QUICK_XLA[:1]))

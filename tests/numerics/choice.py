@@ -92,20 +92,22 @@ def first_of_modes(samples: Sequence[Sample], most: int) -> list[Sample]:
 
 def circumstances(samples: Sequence[Sample]) -> list[Sample]:
     """
-    Of each op a sample of every mode and of every circumstance, but not of each circumstance in every mode.
+    Of each op a sample of every mode, circumstance and type, but not of each circumstance in every mode.
 
     What circumstances there are, the ids say word by word: where `pool-max-odd` and `pool-min` are taken, not also
-    `pool-min-odd`. With EVERY_SAMPLE set in the environment, all.
+    `pool-min-odd`. As few samples as a greedy choice finds. With EVERY_SAMPLE set in the environment, all.
     """
-    modes = {sample.id for sample in thinned(samples, 1)}
-    met: set[tuple[type, str]] = set()
-    chosen: list[Sample] = []
-    for sample in samples:
-        words = {(sample.op, word) for word in sample.id.split("-")}
-        if EVERY or sample.id in modes or not words <= met:
-            chosen.append(sample)
-            met |= words
-    return chosen
+    if EVERY:
+        return list(samples)
+    chosen: set[str] = set()
+    for own in by_op(samples).values():
+        found = [{mode_of(sample), *sample.id.split("-"), *sample.dtypes} for sample in own]
+        wanted = set[str]().union(*found)
+        while wanted:
+            best = max(range(len(own)), key=lambda i: (len(found[i] & wanted), -i))
+            chosen.add(own[best].id)
+            wanted -= found[best]
+    return [sample for sample in samples if sample.id in chosen]
 
 
 def by_op(samples: Sequence[Sample]) -> dict[type[Operation], list[Sample]]:

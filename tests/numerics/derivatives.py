@@ -1,6 +1,7 @@
 """Shared by the derivative tests: derived programs of samples, finite differences, comparison of arrays."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -49,9 +50,21 @@ def tangent(module: ModuleOp, wrt: Sequence[str]) -> ModuleOp:
     return derived
 
 
-def vjp(module: ModuleOp, inputs: Sequence[Array], wrt: Sequence[str], cotangent: Array) -> list[Array]:
-    """The cotangents of `wrt`, computed by the oracle on the gradient program."""
-    return oracle.evaluate(gradient(module, wrt), *inputs, cotangent)[-len(wrt) :]
+@cache
+def gradient_of(sample: Sample, dtype: str = "f64") -> ModuleOp:
+    """The gradient program of a sample, derived once for all tests: change a clone."""
+    return gradient(sample.module(dtype), names(sample))
+
+
+@cache
+def tangent_of(sample: Sample) -> ModuleOp:
+    """The forward-mode program of a sample in f64, derived once for all tests: change a clone."""
+    return tangent(sample.module("f64"), names(sample))
+
+
+def vjp(sample: Sample, dtype: str, inputs: Sequence[Array], cotangent: Array) -> list[Array]:
+    """The cotangents of a sample's differentiated operands, computed by the oracle on the gradient program."""
+    return oracle.evaluate(gradient_of(sample, dtype), *inputs, cotangent)[-len(sample.differentiable) :]
 
 
 def like(x: Array, rng: np.random.Generator) -> Array:

@@ -9,6 +9,7 @@ from numerics.blocks import BlockSample, samples
 from numerics.families import SAMPLES as MIR_SAMPLES
 from numerics.sample import Sample, named
 from oracle import Array, run
+from rows import for_each
 from xdsl.ir import Operation
 
 import xdsl_rlx as rlx
@@ -152,7 +153,7 @@ def test_a_block_that_is_one_op_takes_what_its_op_takes(op: type[Operation]) -> 
     assert blocks or not hasattr(MirBuilder, method), f"no sample of mir.{method} is built by its method"
 
 
-@pytest.mark.parametrize("op", list(Hir.operations), ids=lambda op: op.name)
+@for_each(list(Hir.operations), lambda op: op.name)
 def test_every_block_has_a_sample(op: type[Operation]) -> None:
     family = op.__module__.rsplit(".", 1)[-1]
     assert op in FIRST, f"add a sample of {op.name} to tests/numerics/blocks/{family}.py"

@@ -11,7 +11,7 @@ import pytest
 from levels import EVERY
 from numerics.choice import DIFFERENTIABLE, EFFORT, thinned
 from numerics.compiled import run
-from numerics.derivatives import directions, inner, names, result_like, slope, tangent, vjp
+from numerics.derivatives import directions, inner, names, result_like, slope, tangent, tangent_of, vjp
 from numerics.sample import Sample
 
 F64 = [s for s in DIFFERENTIABLE if "f64" in s.dtypes]
@@ -31,7 +31,7 @@ def test_the_tangent_of_one_operand_is_adjoint_to_its_cotangent(sample: Sample):
     rng = np.random.default_rng(9)
     module, inputs = sample.module("f64"), sample.arrays("f64")
     g = result_like(sample, "f64", rng)
-    pulled = vjp(module, inputs, names(sample), g)
+    pulled = vjp(sample, "f64", inputs, g)
     each = list(zip(names(sample), pulled, directions(sample, "f64", rng), strict=True))
     turn = crc32(sample.id.encode()) % len(each)
     for name, cotangent, u in each if EVERY or sample.id in FIRST else each[turn : turn + 1]:
@@ -46,7 +46,7 @@ def test_the_tangent_of_one_operand_is_adjoint_to_its_cotangent(sample: Sample):
 def test_the_tangent_of_every_result_is_its_slope(sample: Sample):
     rng = np.random.default_rng(10)
     module, inputs, u = sample.module("f64"), sample.arrays("f64"), directions(sample, "f64", rng)
-    outputs = oracle.evaluate(tangent(module, names(sample)), *inputs, *u)
+    outputs = oracle.evaluate(tangent_of(sample), *inputs, *u)
     half = len(outputs) // 2
     for number, (y, pushed) in enumerate(zip(outputs[:half], outputs[half:], strict=True)):
         if y.dtype != np.float64:
@@ -66,7 +66,7 @@ def test_the_tangent_of_every_result_is_its_slope(sample: Sample):
 
 @pytest.mark.parametrize("sample", ONE_PER_OP)
 def test_compiled_tangents_are_the_oracles(sample: Sample):
-    program = tangent(sample.module("f64"), names(sample))
+    program = tangent_of(sample)
     arguments = [*sample.arrays("f64"), *directions(sample, "f64", np.random.default_rng(11))]
     results = run(program, *arguments, effort=EFFORT)
     for result, reference in zip(results, oracle.evaluate(program, *arguments), strict=True):

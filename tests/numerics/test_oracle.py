@@ -5,6 +5,7 @@ import pytest
 from numerics.choice import by_op
 from numerics.families import FAMILIES, SAMPLES, family_of
 from numerics.sample import named
+from rows import for_each
 from xdsl.ir import Operation
 
 from xdsl_rlx.dialects.mir import Mir, collectives, control, custom, debug
@@ -27,7 +28,7 @@ def tensor_ops() -> list[type[Operation]]:
     return [op for op in Mir.operations if op not in STRUCTURE and not issubclass(op, BodyOp)]
 
 
-@pytest.mark.parametrize("op", tensor_ops(), ids=lambda op: op.name)
+@for_each(tensor_ops(), lambda op: op.name)
 def test_every_op_has_an_oracle_and_a_sample(op: type[Operation]):
     path = f"tests/numerics/families/{family_of(op)}.py"
     family = FAMILIES.get(family_of(op))

@@ -3,11 +3,11 @@
 from functools import cache
 from typing import NamedTuple
 
-import pytest
 from numerics.choice import DIFFERENTIABLE
 from numerics.compiled import cases
 from numerics.families import SAMPLES, family_of
 from numerics.sample import Sample
+from rows import for_each
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
@@ -69,7 +69,7 @@ def _of_sample(sample: Sample) -> Found:
     return found
 
 
-@pytest.mark.parametrize("op", OPS, ids=_name)
+@for_each(OPS, _name)
 def test_every_operand_and_result_is_differentiated_in_a_sample(op: type[Operation]):
     """Each floating-point operand that is not inert, and each floating-point result."""
     has, differentiated = _found()[op]

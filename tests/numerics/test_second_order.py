@@ -19,6 +19,7 @@ from numerics.derivatives import (
     close,
     directions,
     gradient,
+    gradient_of,
     inner,
     names,
     result_like,
@@ -107,9 +108,9 @@ def third_slope(sample: Sample, inputs: Sequence[Any], g: Any, u: Sequence[Any])
 @pytest.mark.parametrize("sample", [pytest.param(s, id=s.id) for s in SMOOTH])
 def test_second_derivatives_agree_with_jax(sample: Sample):
     """The gradient of the gradient, and its tangent."""
-    module, inputs, g, u = loss(sample)
+    _, inputs, g, u = loss(sample)
     expected = jaxpr.evaluate(lambda *xs: hessian_product(sample, *xs), inputs, g, u)
-    first = gradient(module, names(sample))
+    first = gradient_of(sample)
     second = gradient(contracted(first, names(sample)), names(sample))
     for result, theirs in zip(oracle.evaluate(second, *inputs, g, *u, 1.0)[1:], expected, strict=True):
         close(result, theirs, PRECISION)

@@ -20,7 +20,7 @@ from numerics.derivatives import (
     names,
     result_like,
     slope,
-    tangent,
+    tangent_of,
     vjp,
 )
 from numerics.jax_ops import pull_back
@@ -63,7 +63,7 @@ def test_vjp_is_the_slope_that_finite_differences_show(sample: Sample):
     rng = np.random.default_rng(1)
     module, inputs = sample.module("f64"), sample.arrays("f64")
     g = result_like(sample, "f64", rng)
-    grads = vjp(module, inputs, names(sample), g)
+    grads = vjp(sample, "f64", inputs, g)
 
     def along(t: float, index: int, direction: Array) -> float:
         moved = list(inputs)
@@ -98,11 +98,11 @@ def test_vjp_agrees_with_jax_and_with_jvp(sample: Sample):
     value, *expected = jaxpr.evaluate(lambda x, y: pull_back(module, x, sample.differentiable, y), inputs, g)
     precision = ALGEBRAIC if sample.exact else TRANSCENDENTAL
     close(value, oracle.evaluate(module, *inputs)[0], precision)
-    pulled = vjp(module, inputs, names(sample), g)
+    pulled = vjp(sample, "f64", inputs, g)
     for ours, theirs in zip(pulled, expected, strict=True):
         close(ours, theirs, precision)
     u = directions(sample, "f64", np.random.default_rng(3))
-    outputs = oracle.evaluate(tangent(module, names(sample)), *inputs, *u)
+    outputs = oracle.evaluate(tangent_of(sample), *inputs, *u)
     pushed = outputs[len(outputs) // 2]
     back = sum(inner(a, b) for a, b in zip(pulled, u, strict=True))
     size = sum(float(np.sum(np.abs(a * b))) for a, b in zip(pulled, u, strict=True))
@@ -117,7 +117,7 @@ def test_the_rule_of_an_op_is_right_without_preparation(sample: Sample):
     derived = gradient(module, names(sample), prepare=False)
     arguments = *sample.arrays("f64"), _seed(sample)
     got = oracle.evaluate(derived, *arguments)[-len(sample.differentiable) :]
-    expected = vjp(module, sample.arrays("f64"), names(sample), _seed(sample))
+    expected = vjp(sample, "f64", sample.arrays("f64"), _seed(sample))
     for ours, prepared in zip(got, expected, strict=True):
         close(ours, prepared, TRANSCENDENTAL)
     MirPrepareForAdPass().apply(Context(), module)
@@ -129,10 +129,10 @@ def test_the_rule_of_an_op_is_right_without_preparation(sample: Sample):
 def test_vjp_in_single_precision_is_that_in_double_rounded(sample: Sample):
     g = result_like(sample, "f32", np.random.default_rng(4))
     inputs = sample.arrays("f32")
-    single = vjp(sample.module("f32"), inputs, names(sample), g)
+    single = vjp(sample, "f32", inputs, g)
     varies = [operand.dtype in ("float", "complex") for operand in sample.operands]
     wide = [oracle.widen(x) if is_float else x for x, is_float in zip(inputs, varies, strict=True)]
-    double = vjp(sample.module("f64"), wide, names(sample), oracle.widen(g))
+    double = vjp(sample, "f64", wide, oracle.widen(g))
     for narrow, exact, index in zip(single, double, sample.differentiable, strict=True):
         assert narrow.dtype == inputs[index].dtype
         close(narrow, exact.astype(narrow.dtype), 8 * sample.tol * float(np.finfo(np.float32).eps))
