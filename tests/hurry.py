@@ -28,9 +28,12 @@ def effort_of(item: pytest.Item) -> Effort:
     return Effort.FULL if full else Effort.QUICK
 
 
-def hurry(effort: Effort, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compile with an effort where none is given, until a test ends."""
-    for name in ("compile_module", "compile_source"):
-        function = vars(compile_module)[name]
-        given: tuple[object, ...] = function.__defaults__
-        monkeypatch.setattr(function, "__defaults__", tuple(effort if one is Effort.FULL else one for one in given))
+FULL = Effort.FULL
+_FUNCTIONS = [vars(compile_module)[name] for name in ("compile_module", "compile_source")]
+_GIVEN: list[tuple[object, ...]] = [function.__defaults__ for function in _FUNCTIONS]
+
+
+def hurry(effort: Effort) -> None:
+    """Compile with an effort where none is given, from now on."""
+    for function, given in zip(_FUNCTIONS, _GIVEN, strict=True):
+        function.__defaults__ = tuple(effort if one is Effort.FULL else one for one in given)
