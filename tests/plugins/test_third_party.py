@@ -36,8 +36,7 @@ def install(folder: Path, entry: str = "acme:PLUGIN") -> None:
 
 
 def python(folder: Path, script: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(folder), *filter(None, sys.path)])
-    env = os.environ | {"PYTHONPATH": path, "XDSL_RLX_CACHE_DIR": str(folder / "cache")}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)])}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env)
     assert not check or not done.returncode, done.stderr
     return done
@@ -124,8 +123,9 @@ except rlx.RlxError as error:
     assert "scheme acme_q8: expected a row of BLOCKS" in found
 
 
-def test_the_cache_knows_the_sources_of_a_plugin(run: Run, tmp_path: Path) -> None:
+def test_the_cache_knows_the_sources_of_a_plugin(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program is loaded again while the plugin is the same, and compiled again when any of its modules differs."""
+    monkeypatch.setenv("XDSL_RLX_CACHE_DIR", str(tmp_path / "cache"))
     result, key = run(PROGRAM).rsplit(" ", 1)
     entries = set((tmp_path / "cache").iterdir())
     assert (result, key) == tuple(run(PROGRAM).rsplit(" ", 1))
