@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import growing
 
-STEPS = 100 if "EVERY_SAMPLE" in os.environ else 4
+STEPS = 100 if "EVERY_SAMPLE" in os.environ else 3
 """Steps of the smaller program; the larger one has four times as many."""
 
 SLOPE = 2.0

@@ -80,7 +80,7 @@ def launches(module: ModuleOp) -> int:
     return sum(isinstance(op, LaunchOp) for op in module.walk())
 
 
-@pytest.mark.sampled(most=30)
+@pytest.mark.sampled(most=16)
 @pytest.mark.parametrize("seed", range(200))
 def test_programs_compute_the_same(seed: int) -> None:
     program, x = text(seed), np.arange(1, SIZE + 1, dtype=np.float32)

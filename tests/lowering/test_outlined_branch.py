@@ -109,7 +109,7 @@ def scanned_in_a_loop(n: Any, x: Any) -> Any:
     return rlx.while_loop(lambda s: s[0] < n, step, (0 * n, x))
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(most=7)
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 16, 33, 64, 65, 130, 700, 5000])
 @pytest.mark.parametrize("f", [nested, chosen_in_a_scan, scanned_in_a_loop])
 def test_values_are_those_of_plain_python(f: Callable[..., Any], size: int):

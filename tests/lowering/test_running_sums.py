@@ -17,7 +17,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(most=9)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_running_sums(shape: tuple[int, ...], dtype: str) -> None:
@@ -48,7 +48,7 @@ def test_their_gradients(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(found, np.flip(np.cumsum(np.flip(w, -1), -1), -1), 1e-10, 1e-10)
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(most=9)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8"])
 @pytest.mark.parametrize("shape", [*SHAPES, (0, 5), (5, 0), (4, 9, 70), (130, 1)])
 def test_running_products(shape: tuple[int, ...], dtype: str) -> None:

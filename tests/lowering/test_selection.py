@@ -51,7 +51,7 @@ def numbers(pattern: str, rows: int, extent: int, dtype: str) -> np.ndarray[Any,
     return x.clip(max(limits.min, -(2**31)), min(limits.max, 2**31 - 1)).astype(dtype)
 
 
-@pytest.mark.sampled(most=24)
+@pytest.mark.sampled(most=14)
 @pytest.mark.parametrize("extent", LENGTHS)
 @pytest.mark.parametrize("dtype", TYPES)
 def test_lengths_and_types(dtype: str, extent: int) -> None:

@@ -52,7 +52,7 @@ KINDS: dict[str, Callable[[int], Array]] = {
 }
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(most=11)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("n", SIZES)
 def test_eigenvalues(n: int, dtype: str):
