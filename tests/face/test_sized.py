@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
+from numerics import jaxpr
 
 import xdsl_rlx as rlx
 
@@ -61,7 +62,7 @@ def test_a_function_with_a_size_is_that_of_jax(name: str) -> None:
         # the counts of JAX are floats
         expected = arrays(CALLS[name](np, X, N, M))
     else:
-        expected = arrays(jax.jit(lambda x, n, m: CALLS[name](jnp, x, n, m))(X, N, M))
+        expected = jaxpr.evaluate(lambda x, n, m: arrays(CALLS[name](jnp, x, n, m)), X, N, M)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
         assert ours.dtype == theirs.dtype or ours.dtype.kind == theirs.dtype.kind == "i"

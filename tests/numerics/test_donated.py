@@ -2,7 +2,7 @@
 
 import pytest
 from levels import EVERY
-from numerics.choice import first_of_each
+from numerics.choice import by_op
 from numerics.compiled import run_in_pieces
 from numerics.families import SAMPLES
 from numerics.sample import Sample
@@ -25,7 +25,16 @@ def _is_elementwise(sample: Sample) -> bool:
     return LOOPS.get(sample.op) is not None and not alone and not sample.id.startswith("add")
 
 
-CASES = first_of_each([sample for sample in SAMPLES if (EVERY or not _is_elementwise(sample)) and _pairs(sample)])
+def _cases() -> list[Sample]:
+    """Of each op the first sample that has a pair; with EVERY_SAMPLE all."""
+    samples = [sample for sample in SAMPLES if EVERY or not _is_elementwise(sample)]
+    if EVERY:
+        return [sample for sample in samples if _pairs(sample)]
+    found = (next((sample for sample in own if _pairs(sample)), None) for own in by_op(samples).values())
+    return [sample for sample in found if sample is not None]
+
+
+CASES = _cases()
 
 
 @pytest.mark.parametrize("sample", CASES, ids=lambda sample: sample.id)
