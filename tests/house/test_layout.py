@@ -93,7 +93,8 @@ class _WhenCalled(ast.NodeTransformer):
     """Leaves out what is for type checkers."""
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
-        return None if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+        for_checkers = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return None if for_checkers else self.generic_visit(node)
 
 
 class _AtModuleLevel(_WhenCalled):

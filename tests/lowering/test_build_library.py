@@ -1,5 +1,6 @@
 """The library that an installation holds as machine code."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,12 +43,27 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]:
+    """Put the library of all names into a folder that is not there; it is built once."""
+    library = tmp_path_factory.mktemp("library") / "installed"
+
+    def copied(folder: Path) -> None:
+        if not library.exists():
+            build_library.build(NAMES, library)
+        shutil.copytree(library, folder)
+
+    return copied
+
+
 def loaded() -> list[int]:
     return shared_code.addresses_of([f"{LIBRARY}{name}" for name in NAMES])
 
 
-def test_functions_of_the_installation_are_not_compiled(compiled: list[str], tmp_path: Path):
-    build_library.build(NAMES, tmp_path / "installed")
+def test_functions_of_the_installation_are_not_compiled(
+    compiled: list[str], tmp_path: Path, built: Callable[[Path], None]
+):
+    built(tmp_path / "installed")
     assert len(list((tmp_path / "installed").iterdir())) == len(NAMES) + 1
     assert cache.is_installed(driver_key())
     compiled.clear()
@@ -64,8 +80,10 @@ def test_functions_that_are_not_installed_are_compiled(compiled: list[str], tmp_
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:40] + b"\0" + data[41:], lambda _: b""])
-def test_damaged_machine_code_is_not_used(compiled: list[str], tmp_path: Path, damage: Callable[[bytes], bytes]):
-    build_library.build(NAMES, tmp_path / "installed")
+def test_damaged_machine_code_is_not_used(
+    compiled: list[str], tmp_path: Path, built: Callable[[Path], None], damage: Callable[[bytes], bytes]
+):
+    built(tmp_path / "installed")
     for file in (tmp_path / "installed").iterdir():
         file.write_bytes(damage(file.read_bytes()))
     compiled.clear()
