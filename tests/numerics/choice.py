@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from levels import EVERY
 from numerics.families import SAMPLES
@@ -25,7 +26,8 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of
 from xdsl_rlx.lowering.backend.machine.llvm import Effort
 from xdsl_rlx.transforms.engines.reverse import has_derivative
-from xdsl_rlx.transforms.rules import VJP
+from xdsl_rlx.transforms.rules import DECOMPOSE, VJP
+from xdsl_rlx.transforms.rules.rule_table import RuleTable
 from xdsl_rlx.transforms.signature import Signature, graph_of
 
 
@@ -108,6 +110,15 @@ def circumstances(samples: Sequence[Sample]) -> list[Sample]:
             chosen.add(own[best].id)
             wanted -= found[best]
     return [sample for sample in samples if sample.id in chosen]
+
+
+def is_own(sample: Sample, table: RuleTable[Any]) -> bool:
+    """
+    Whether what a table is of, a derivative or a batch, is not that of the op's definition, whose ops have samples too.
+
+    With EVERY_SAMPLE, always.
+    """
+    return EVERY or table.get(sample.op) is not None or DECOMPOSE.get(sample.op) is None
 
 
 def by_op(samples: Sequence[Sample]) -> dict[type[Operation], list[Sample]]:

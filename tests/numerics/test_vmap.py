@@ -9,7 +9,7 @@ import numpy as np
 import oracle
 import pytest
 from levels import EVERY
-from numerics.choice import DIFFERENTIABLE, EFFORT, thinned
+from numerics.choice import DIFFERENTIABLE, EFFORT, is_own, thinned
 from numerics.compiled import run
 from numerics.derivatives import gradient, gradient_of, names, result_like, tangent, tangent_of
 from numerics.families import SAMPLES
@@ -18,7 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_rlx.transforms.mir_vmap import MirVmapPass
-from xdsl_rlx.transforms.rules import VMAP
+from xdsl_rlx.transforms.rules import VJP, VMAP
 
 Array = np.ndarray[Any, Any]
 
@@ -28,10 +28,11 @@ ONE_PER_OP = {s.op: s for s in reversed(SAMPLES) if s.operands}
 """The first sample of each op that has operands."""
 
 FIRST = [pytest.param(s, id=s.id) for s in ONE_PER_OP.values()]
-BY_RULE = [pytest.param(s, id=s.id) for s in ONE_PER_OP.values() if EVERY or VMAP.get(s.op) is not None]
-"""Without EVERY_SAMPLE, those whose batch is not that of their definition."""
+BY_RULE = [pytest.param(s, id=s.id) for s in ONE_PER_OP.values() if is_own(s, VMAP)]
 DIFFERENTIABLE_FIRST = [
-    pytest.param(s, id=s.id) for s in {s.op: s for s in reversed(DIFFERENTIABLE) if "f64" in s.dtypes}.values()
+    pytest.param(s, id=s.id)
+    for s in {s.op: s for s in reversed(DIFFERENTIABLE) if "f64" in s.dtypes}.values()
+    if is_own(s, VJP)
 ]
 
 
