@@ -485,8 +485,8 @@ LOWERING = (
     _fault(
         "accumulators of columns not cleared",
         "lowering/fusion/codegen/column_kernel.py",
-        "        self._each_column(nest, at, self._sums, self.clear_column)\n",
-        "",
+        "            self._each_column(nest, at, self._sums, self.clear_column)\n",
+        "            pass\n",
         LOWERED,
         "-k",
         "reduce",
