@@ -1,6 +1,7 @@
 """Factorisations and solves by blocks: residuals around the edges of blocks, and matrices that have no factors."""
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,18 @@ SIZES = [*range(63, 71), 79, 80, 81, *range(95, 98), 113, *range(126, 131), 191,
 def _matrices(kind: str, n: int, dtype: Any) -> Array:
     rng = np.random.default_rng(n)
     random = rng.standard_normal((n, n))
-    left, right = (np.linalg.qr(rng.standard_normal((n, n)))[0] for _ in range(2))
-    found = {
-        "random": random,
-        "ill-conditioned": left * np.logspace(0, -12, n) @ right,
-        "hilbert": scipy.linalg.hilbert(n),
-        "scaled": random * np.logspace(0, 10, n)[:, None],
+
+    def ill_conditioned() -> Array:
+        left, right = (np.linalg.qr(rng.standard_normal((n, n)))[0] for _ in range(2))
+        return left * np.logspace(0, -12, n) @ right
+
+    kinds: dict[str, Callable[[], Array]] = {
+        "random": lambda: random,
+        "ill-conditioned": ill_conditioned,
+        "hilbert": lambda: scipy.linalg.hilbert(n),
+        "scaled": lambda: random * np.logspace(0, 10, n)[:, None],
     }
-    return found[kind].astype(dtype)
+    return kinds[kind]().astype(dtype)
 
 
 def _lu(a: Array) -> tuple[Array, Array]:
