@@ -28,6 +28,9 @@ if "EVERY_SAMPLE" not in os.environ:
     # what XLA and Numba compile here runs once; `backend="numba"` takes text from Numba before it is optimised
     os.environ.setdefault("XLA_FLAGS", " ".join(QUICK_XLA if version("jaxlib").startswith("0.10.") else QUICK_XLA[:1]))
     os.environ.setdefault("NUMBA_OPT", "0")
+    # threads of BLAS wait for each other by spinning, and with a worker on each core for as long as they work; workers
+    # and processes of tests start with this
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
