@@ -3,7 +3,8 @@ Which loops are built is not known here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
@@ -21,6 +22,9 @@ from xdsl_rlx.dialects.shapes import compute_type
 
 INDEX = IndexType()
 
+KeyT = TypeVar("KeyT")
+"""What names a value that a loop carries."""
+
 
 def stem_of(words: Iterable[str]) -> str:
     """Words on what a kernel does, as its name has them: each once, and not many."""
@@ -34,6 +38,13 @@ def end_block(block: Block, values: Sequence[SSAValue] = ()) -> None:
     block.add_op(scf.YieldOp.create(operands=values))
 
 
+def _renew(carried: dict[KeyT, SSAValue], before: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
+    """Replace what a loop carries; each value has the name of that in front of the loop."""
+    for key, old, new in zip(carried, before, values, strict=True):
+        new.name_hint = old.name_hint
+        carried[key] = new
+
+
 class Nest:
     """A place inside a kernel where ops are inserted: the kernel's body, or the body of one of its loops."""
 
@@ -43,71 +54,67 @@ class Nest:
         self.builder = Builder(InsertPoint.at_end(block))
         self.scalars = ScalarBuilder(self.builder)
 
-    def loop(
+    def over(
         self,
         bounds: tuple[SSAValue, SSAValue],
-        carried: Sequence[SSAValue],
-        body: Callable[[Nest, SSAValue, tuple[SSAValue, ...]], Sequence[SSAValue]],
         name: str,
-        rolled: bool = False,
+        carried: dict[KeyT, SSAValue] | None = None,
+        *,
         step: int = 1,
+        rolled: bool = False,
         lanes: bool = False,
         outlined: bool = False,
-    ) -> tuple[SSAValue, ...]:
+    ) -> Iterator[tuple[Nest, SSAValue]]:
         """
-        `for name in [bounds)`: `body` gets the nest inside, the index and the carried values, and gives the next.
+        A loop, written as the statement `for inside, i in nest.over(bounds, name): ...`, whose body Python runs once.
 
-        A loop that runs once is its body, here. `rolled`: a short loop over neighbours in memory that is to be
-        vectorised, not written out; `lanes`: one that is to be written out as vectors; `outlined`: one that carries
-        nothing and becomes a function, which equal loops share.
+        The body inserts the ops of an iteration at `inside`, and replaces what the loop carries in the dict `carried`.
+        Behind it, this has the results of the loop. A loop that runs once is its body, here.
+
+        `rolled`: a short loop over neighbours in memory that is to be vectorised, not unrolled; `lanes`: one that is
+        unrolled as vectors; `outlined`: one that carries nothing and becomes a function, which equal loops share.
         """
         first, end = map(constant_index, bounds)
         if first is not None and end is not None and 0 < end - first <= step:
-            return tuple(body(self, bounds[0], tuple(carried)))
-        block = Block(arg_types=[INDEX, *(value.type for value in carried)])
+            yield self, bounds[0]
+            return
+        carried = {} if carried is None else carried
+        before = list(carried.values())
+        types = [value.type for value in before]
+        block = Block(arg_types=[INDEX, *types])
         block.args[0].name_hint = name
-        for arg, value in zip(block.args[1:], carried, strict=True):
-            arg.name_hint = value.name_hint
-        inside = Nest(block, self.kernel)
-        results = body(inside, block.args[0], tuple(block.args[1:]))
-        end_block(block, results)
+        _renew(carried, before, block.args[1:])
+        yield Nest(block, self.kernel), block.args[0]
+        end_block(block, list(carried.values()))
+        marks = ((NO_UNROLL, rolled), (LANES, lanes), (OUTLINE, outlined))
         loop = scf.ForOp.create(
-            operands=[*bounds, self.kernel.index(step), *carried],
-            result_types=[value.type for value in carried],
-            attributes={
-                mark: UnitAttr()
-                for mark, is_set in ((NO_UNROLL, rolled), (LANES, lanes), (OUTLINE, outlined))
-                if is_set
-            },
+            operands=[*bounds, self.kernel.index(step), *before],
+            result_types=types,
+            attributes={mark: UnitAttr() for mark, is_set in marks if is_set},
             regions=[Region(block)],
         )
         self.builder.insert(loop)
-        for result, value in zip(loop.results, carried, strict=True):
-            result.name_hint = value.name_hint
-        return tuple(loop.results)
+        _renew(carried, before, loop.results)
 
     def blocks(
         self,
         bounds: tuple[SSAValue, SSAValue],
         size: int,
-        carried: Sequence[SSAValue],
-        body: Callable[[Nest, tuple[SSAValue, SSAValue], tuple[SSAValue, ...]], Sequence[SSAValue]],
+        carried: dict[KeyT, SSAValue] | None = None,
+        *,
         exact: bool = False,
-    ) -> tuple[SSAValue, ...]:
+    ) -> Iterator[tuple[Nest, tuple[SSAValue, SSAValue]]]:
         """
-        Cut [bounds) up into blocks of at most `size`: `body` gets those of each and the carried values.
+        A loop as that of `over`, over blocks of at most `size` iterations of [bounds): the body has the bounds of one.
 
         With `exact` all blocks are of this size.
         """
-
-        def block(nest: Nest, first: SSAValue, values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            scalars = nest.scalars
-            end = scalars.of(first) + scalars.of(self.kernel.index(size))
+        for nest, first in self.over(bounds, "block", carried, step=size):
+            s = nest.scalars
+            end = s.of(first) + s.of(self.kernel.index(size))
             if not exact:
-                end = scalars.minimum(end, scalars.of(bounds[1]))
-            return body(nest, (first, end.value), values)
-
-        return self.loop(bounds, carried, block, "block", step=size)
+                end = s.minimum(end, s.of(bounds[1]))
+            yield nest, (first, end.value)
 
     def each(
         self,
@@ -119,43 +126,12 @@ class Nest:
         outlined: bool = False,
     ) -> None:
         """`for name in [bounds)` that carries nothing."""
-
-        def step(inside: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+        for inside, i in self.over(bounds, name, rolled=rolled, lanes=lanes, outlined=outlined):
             body(inside, i)
-            return ()
-
-        self.loop(bounds, (), step, name, rolled, lanes=lanes, outlined=outlined)
 
     def lanes(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
         """`for name in [bounds)`, constants, over neighbours in memory, to be written out as vectors."""
         self.each(bounds, name, body, lanes=True)
-
-    def loops(
-        self,
-        extents: Sequence[int],
-        carried: Sequence[SSAValue],
-        body: Callable[[Nest, tuple[SSAValue, ...], tuple[SSAValue, ...]], Sequence[SSAValue]],
-        name: str,
-        rolled: bool = False,
-    ) -> tuple[SSAValue, ...]:
-        """A perfect nest over `extents`; without any, `body` once, here. `rolled` is about the innermost loop."""
-        if not extents:
-            return tuple(body(self, (), tuple(carried)))
-
-        def descend(
-            nest: Nest, depth: int, indices: tuple[SSAValue, ...], values: tuple[SSAValue, ...]
-        ) -> Sequence[SSAValue]:
-            if depth == len(extents):
-                return body(nest, indices, values)
-            return nest.loop(
-                (self.kernel.index(0), self.kernel.index(extents[depth])),
-                values,
-                lambda inner, i, v: descend(inner, depth + 1, (*indices, i), v),
-                f"{name}{depth}" if len(extents) > 1 else name,
-                rolled and depth == len(extents) - 1,
-            )
-
-        return tuple(descend(self, 0, (), tuple(carried)))
 
     def repeat(
         self,

@@ -324,20 +324,19 @@ class Translator(Expressions):
     def _loop_op(self, steps: Steps, name: str, carried: Carried, one: Callable[[Any], None]) -> Sequence[SSAValue]:
         nest, names = self.nest, self.names
         bounds = index_of(nest, steps.start), index_of(nest, steps.stop)
-
-        def body(inside: Nest, index: SSAValue, given: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
+        marks = {} if steps.mark is None else {steps.mark: True}
+        values = dict(enumerate(carried.initial(nest)))
+        for inside, index in nest.over(bounds, name, values, step=steps.step, **marks):
             with self._inside(inside, names):
-                self.names.update(carried.values(inside, given))
+                self.names.update(carried.values(inside, list(values.values())))
                 i = inside.scalars.of(index)
                 if self.arithmetic.is_natural(steps.start):
                     self.arithmetic.mark_natural(index)
                 if steps.backwards:
                     i = self._mirrored(steps, i)
                 one(i)
-                return carried.final(self.nest, self.names)
-
-        marks = {} if steps.mark is None else {steps.mark: True}
-        return nest.loop(bounds, carried.initial(nest), body, name, step=steps.step, **marks)
+                values.update(enumerate(carried.final(self.nest, self.names)))
+        return list(values.values())
 
     def _mirrored(self, steps: Steps, i: Scalar) -> Scalar:
         """The number of the iteration as far from the end as `i` is from the start."""

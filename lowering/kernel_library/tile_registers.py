@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import MemRefType, f32, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar
 from xdsl_rlx.dialects.shapes import DTYPES
-from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel
 from xdsl_rlx.lowering.kernel_library.called import MANY, CalledFunction, Work
 from xdsl_rlx.lowering.target import CostModel
 
@@ -130,30 +129,22 @@ class RegisterBlockFunction(CalledFunction):
         right_line, right_step = (field(name, PACK_BYTES) for name in ("right_line", "right_step"))
         into_row, terms = field("into_row", PACK_BYTES), nest.scalars.of(high) - nest.scalars.of(low)
 
-        def element(inside: Nest, i: SSAValue, j: SSAValue) -> None:
-            def add(deep: Nest, k: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-                s = deep.scalars
-                steps, rest = s.div(s.of(k), SIDE), s.rem(s.of(k), SIDE)
-                at = s.of(i) * left_row + steps * left_step + rest * each
-                packs = [deep.element(left, [(at + n).value if n else at.value]) for n in range(each)]
-                a = packs[0] if each == 1 else (s.pack_bf16 if each == 2 else s.pack_i8)(*packs)
-                b = deep.element(right, [(s.of(k) * right_line + column).value])
-                dot = s.dot_bf16 if self.element == "bf16" else s.dot_i8
-                return (dot(s.of(carried[0]), a, b).value,)
-
-            s = inside.scalars
-            column = s.div(s.of(j), SIDE) * right_step + s.rem(s.of(j), SIDE)
-            place = [(s.of(i) * into_row + s.of(j)).value]
-            there = inside.element(into, place)
-            start = s.select(s.of(low) < 1, s.like(0, there), there)
-            (total,) = inside.loop((zero, terms.value), (start.value,), add, "k")
-            inside.store(s.of(total), into, place)
-
         columns = field("columns")
-        each_row = partial(_row, columns=(zero, columns.value), body=element)
-        nest.each((zero, field("rows").value), "i", each_row)
+        for row, i in nest.over((zero, field("rows").value), "i"):
+            for inside, j in row.over((zero, columns.value), "j"):
+                s = inside.scalars
+                column = s.div(s.of(j), SIDE) * right_step + s.rem(s.of(j), SIDE)
+                place = [(s.of(i) * into_row + s.of(j)).value]
+                there = inside.element(into, place)
+                total = {"sum": s.select(s.of(low) < 1, s.like(0, there), there).value}
+                for deep, k in inside.over((zero, terms.value), "k", total):
+                    t = deep.scalars
+                    steps, rest = t.div(t.of(k), SIDE), t.rem(t.of(k), SIDE)
+                    at = t.of(i) * left_row + steps * left_step + rest * each
+                    packs = [deep.element(left, [(at + n).value if n else at.value]) for n in range(each)]
+                    a = packs[0] if each == 1 else (t.pack_bf16 if each == 2 else t.pack_i8)(*packs)
+                    b = deep.element(right, [(t.of(k) * right_line + column).value])
+                    dot = t.dot_bf16 if self.element == "bf16" else t.dot_i8
+                    total["sum"] = dot(t.of(total["sum"]), a, b).value
+                inside.store(s.of(total["sum"]), into, place)
         return kernel
-
-
-def _row(nest: Nest, i: SSAValue, columns: tuple[SSAValue, SSAValue], body: Any) -> None:
-    nest.each(columns, "j", lambda inside, j: body(inside, i, j))

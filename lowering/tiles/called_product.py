@@ -149,12 +149,8 @@ class CalledProduct(TiledProduct):
             return
         whole = self.rows // at_once * at_once
         middle = (nest.scalars.of(first) + whole).value
-
-        def part(inside: Nest, ends: tuple[SSAValue, SSAValue], _: tuple[SSAValue, ...]) -> tuple[()]:
+        for inside, ends in nest.blocks((first, middle), at_once, exact=True):
             replace(self, ends=ends, rows=at_once)._columns(inside, low, high)
-            return ()
-
-        nest.blocks((first, middle), at_once, (), part, exact=True)
         if whole < self.rows:
             replace(self, ends=(middle, end), rows=self.rows - whole)._columns(nest, low, high)
 

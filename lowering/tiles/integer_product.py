@@ -22,15 +22,12 @@ def with_offsets(packed: Factors, nest: Nest, rows: tuple[SSAValue, SSAValue], m
     offsets = Offsets(kernel.scratch(MemRefType(i32, [most]), "offsets"), rows[0])
     terms = kernel.index(0), kernel.index(packed.depth * packed.left.each)
 
-    def row(inside: Nest, i: SSAValue) -> None:
-        def add(deep: Nest, k: SSAValue, carried: tuple[SSAValue, ...]) -> tuple[SSAValue, ...]:
-            return ((deep.scalars.of(carried[0]) + left.load(deep, i, k)).value,)
-
+    for inside, i in nest.over(rows, "i"):
         s = inside.scalars
-        (total,) = inside.loop(terms, (s.const(0, i32).value,), add, "k")
-        inside.store(s.of(total) * -128, offsets.buffer, [(s.of(i) - s.of(rows[0])).value])
-
-    nest.each(rows, "i", row)
+        total = {"sum": s.const(0, i32).value}
+        for deep, k in inside.over(terms, "k", total):
+            total["sum"] = (deep.scalars.of(total["sum"]) + left.load(deep, i, k)).value
+        inside.store(s.of(total["sum"]) * -128, offsets.buffer, [(s.of(i) - s.of(rows[0])).value])
     return replace(packed, offsets=offsets)
 
 
@@ -44,15 +41,11 @@ def emit_integer_sums(
     """The product row by row, `together` lines of the RHS at a time: for processors without an instruction for it."""
     kernel, into, whole = nest.kernel, factors.into, factors.depth - factors.depth % together
 
-    def clear(row: Nest, i: SSAValue, j: SSAValue) -> None:
-        row.store(row.scalars.const(0, i32), into.buffer, into.at(row, i, j))
-
     def add(row: Nest, i: SSAValue, first: SSAValue, count: int) -> None:
         s = row.scalars
         lines = [(s.of(first) + n).value for n in range(count)]
         terms = [(line, factors.left.load(row, i, line)) for line in lines]
-
-        def one(deep: Nest, j: SSAValue) -> None:
+        for deep, j in row.over(columns, "j", rolled=True):
             at = into.at(deep, i, j)
             total: Scalar = deep.load(into.buffer, at)
             for line, factor in terms:
@@ -61,16 +54,10 @@ def emit_integer_sums(
                 )
             deep.store(total, into.buffer, at)
 
-        row.each(columns, "j", one, rolled=True)
-
-    def row(inside: Nest, i: SSAValue) -> None:
-        inside.each(columns, "j", lambda at, j: clear(at, i, j), rolled=True)
-
-        def some(deep: Nest, n: SSAValue) -> None:
-            add(deep, i, (deep.scalars.of(n) * together).value, together)
-
-        inside.each((kernel.index(0), kernel.index(whole // together)), "k", some)
+    for row, i in nest.over(rows, "i"):
+        for at, j in row.over(columns, "j", rolled=True):
+            at.store(at.scalars.const(0, i32), into.buffer, into.at(at, i, j))
+        for inside, n in row.over((kernel.index(0), kernel.index(whole // together)), "k"):
+            add(inside, i, (inside.scalars.of(n) * together).value, together)
         if rest := factors.depth - whole:
-            add(inside, i, kernel.index(whole), rest)
-
-    nest.each(rows, "i", row)
+            add(row, i, kernel.index(whole), rest)

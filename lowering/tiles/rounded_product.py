@@ -57,14 +57,8 @@ class RoundedProduct:
         """`body` for blocks of rows: of one height, where their number is known."""
         product = self.product
         if product.rows is None:
-
-            def some(
-                inside: Nest, ends: tuple[SSAValue, SSAValue], _carried: tuple[SSAValue, ...]
-            ) -> tuple[SSAValue, ...]:
+            for inside, ends in nest.blocks(product.ends, height):
                 body(inside, ends)
-                return ()
-
-            nest.blocks(product.ends, height, (), some)
             return
 
         def all_of(inside: Nest, first: SSAValue) -> None:
@@ -81,17 +75,14 @@ class RoundedProduct:
         replace(part, factors=replace(part.factors, into=total, last=None)).emit()
         into, last = part.factors.into, part.factors.last
 
-        def round_one(at: Nest, i: SSAValue, j: SSAValue) -> None:
-            found = total.load(at, i, j)
-            for k in map(kernel.index, range(last.depth)) if last is not None else ():
-                assert last is not None
-                found = last.multiply_add(at, last.left.load(at, i, k), last.right.load(at, k, j), found)
-            at.store(found, into.buffer, into.at(at, i, j))
-
         columns = column, (s.of(column) + part.columns).value
-        nest.each(
-            (first, end), "i", lambda row, i: row.each(columns, "j", lambda at, j: round_one(at, i, j), rolled=True)
-        )
+        for row, i in nest.over((first, end), "i"):
+            for at, j in row.over(columns, "j", rolled=True):
+                found = total.load(at, i, j)
+                for k in map(kernel.index, range(last.depth)) if last is not None else ():
+                    assert last is not None
+                    found = last.multiply_add(at, last.left.load(at, i, k), last.right.load(at, k, j), found)
+                at.store(found, into.buffer, into.at(at, i, j))
 
 
 def _up(count: int, step: int) -> int:

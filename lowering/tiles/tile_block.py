@@ -3,7 +3,7 @@ Which tiles there are, and what is copied for them, is in `tiled_product.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, TypeAlias
@@ -328,16 +328,14 @@ class TileBlock:
 
             inside.each((zero, nest.kernel.index(rows)), "t", one)
 
-        def several(inside: Nest, first: SSAValue, places: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            group(inside, first, places[0], GROUP)
-            return ((inside.scalars.of(places[0]) + step * GROUP).value,)
-
         whole = count // GROUP * GROUP
-        places = (nest.scalars.freeze(nest.scalars.of(left.at(nest, zero, k)[0])).value,)
+        place = {"first": nest.scalars.freeze(nest.scalars.of(left.at(nest, zero, k)[0])).value}
         if whole:
-            places = nest.loop((zero, nest.kernel.index(whole)), places, several, "r", step=GROUP)
+            for inside, first in nest.over((zero, nest.kernel.index(whole)), "r", place, step=GROUP):
+                group(inside, first, place["first"], GROUP)
+                place["first"] = (inside.scalars.of(place["first"]) + step * GROUP).value
         if whole < count:
-            group(nest, nest.kernel.index(whole), places[0], count - whole)
+            group(nest, nest.kernel.index(whole), place["first"], count - whole)
 
     def _end(self, nest: Nest, sums: SSAValue, r: SSAValue, i: SSAValue, adds: bool) -> Lane:
         into, lines = self.factors.into, self._sums_of(nest, r)

@@ -3,7 +3,7 @@ Which products become loops is decided in `lir_tile_matmuls.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import MemRefType
@@ -65,11 +65,8 @@ class TiledProduct:
             return
         further = replace(self, goes_on=True, begins=not self.goes_on)
 
-        def part(inside: Nest, ends: tuple[SSAValue, SSAValue], _: tuple[SSAValue, ...]) -> tuple[()]:
+        for inside, ends in self.nest.blocks((kernel.index(0), kernel.index(depth)), self._part):
             further._by_rows(inside, *ends)
-            return ()
-
-        self.nest.blocks((kernel.index(0), kernel.index(depth)), self._part, (), part)
 
     @property
     def is_cut(self) -> bool:
@@ -179,12 +176,8 @@ class TiledProduct:
                 self._columns(nest, low, high)
                 return
         even = self.rows is not None and self.rows % at_once == 0
-
-        def part(inside: Nest, ends: tuple[SSAValue, SSAValue], _: tuple[SSAValue, ...]) -> tuple[()]:
+        for inside, ends in nest.blocks(self.ends, at_once, exact=even):
             replace(self, ends=ends, rows=at_once if even else None)._columns(inside, low, high)
-            return ()
-
-        nest.blocks(self.ends, at_once, (), part, exact=even)
 
     def _columns(self, nest: Nest, low: SSAValue, high: SSAValue) -> None:
         """All columns, along a part of the inner dimension."""
@@ -452,19 +445,12 @@ def emit_sums(
     """Each element by itself, as a sum along the inner dimension: for a right factor that lies along it."""
     kernel, into = nest.kernel, factors.into
 
-    def element(inside: Nest, i: SSAValue, j: SSAValue) -> None:
-        def add(deep: Nest, k: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            term = factors.left.load(deep, i, k) * factors.right.load(deep, k, j)
-            return (deep.scalars.accumulate_add(deep.scalars.of(carried[0]), term).value,)
-
-        at = into.at(inside, i, j)
-        start: Scalar = (
-            inside.load(into.buffer, at) if factors.accumulate else inside.scalars.const(0.0, factors.element)
-        )
-        bounds = factors.ends(kernel)
-        (total,) = inside.loop(bounds, (start.value,), add, "k")
-        inside.store(inside.scalars.of(total), into.buffer, at)
-
-    nest.each(
-        rows, "i", lambda row, i: row.each(columns, "j", lambda inside, j: element(inside, i, j)), outlined=outlined
-    )
+    for row, i in nest.over(rows, "i", outlined=outlined):
+        for inside, j in row.over(columns, "j"):
+            at, s = into.at(inside, i, j), inside.scalars
+            start: Scalar = inside.load(into.buffer, at) if factors.accumulate else s.const(0.0, factors.element)
+            total = {"sum": start.value}
+            for deep, k in inside.over(factors.ends(kernel), "k", total):
+                term = factors.left.load(deep, i, k) * factors.right.load(deep, k, j)
+                total["sum"] = deep.scalars.accumulate_add(deep.scalars.of(total["sum"]), term).value
+            inside.store(s.of(total["sum"]), into.buffer, at)

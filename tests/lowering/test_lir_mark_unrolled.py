@@ -44,15 +44,16 @@ def doubling(
     kernel = Kernel([MemRefType(element, (64, *extents))], ["x"])
     (x,) = kernel.block.args[:-2]
 
-    def body(nest: Nest, at: tuple[SSAValue, ...], _: tuple[SSAValue, ...]) -> tuple[()]:
-        nest.store(nest.load(x, at) * 2.0, x, at)
-        return ()
+    def loops(nest: Nest, at: tuple[SSAValue, ...], inner: list[int]) -> None:
+        if not inner:
+            nest.store(nest.load(x, at) * 2.0, x, at)
+            return
+        bounds = kernel.index(0), kernel.index(inner[0])
+        for inside, j in nest.over(bounds, "j", rolled=rolled and len(inner) == 1):
+            loops(inside, (*at, j), inner[1:])
 
-    def row(nest: Nest, i: SSAValue, _: tuple[SSAValue, ...]) -> tuple[()]:
-        nest.loops(extents, (), lambda inner, at, v: body(inner, (i, *at), v), "j", rolled)
-        return ()
-
-    kernel.entry.loop(kernel.bounds, (), row, "i")
+    for row, i in kernel.entry.over(kernel.bounds, "i"):
+        loops(row, (i,), extents)
     finished = kernel.finish()
     marks.rewrite(finished, ())
     return finished

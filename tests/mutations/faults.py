@@ -454,7 +454,7 @@ RULES_OF_FUNCTIONS = (
 LOWERING = (
     _fault(
         "blocks that leave a rest are taken for whole ones",
-        "lowering/fusion/codegen/group_kernel.py",
+        "lowering/fusion/codegen/loop_frames.py",
         "if size % n == 0), None)",
         "if size % n < 64), None)",
         "tests/weaknesses/test_sums.py",
@@ -478,15 +478,15 @@ LOWERING = (
     _fault(
         "the row of a batched product without its matrix",
         "lowering/fusion/codegen/row_kernel.py",
-        "(nest.scalars.of(batch) * m + nest.scalars.of(i)).value",
-        "(nest.scalars.of(batch) + nest.scalars.of(i)).value",
+        "s.of(frame.indices[BATCH]) * group.count(self.row_loops) + s.of(i)",
+        "s.of(frame.indices[BATCH]) + s.of(i)",
         "tests/fuzz/test_products.py",
     ),
     _fault(
         "accumulators of columns not cleared",
-        "lowering/fusion/codegen/column_kernel.py",
-        "            self._each_column(nest, at, self._sums, self.clear_column)\n",
-        "            pass\n",
+        "lowering/fusion/codegen/column_loops.py",
+        "column.clear(frame)",
+        "_ = column, frame",
         LOWERED,
         "-k",
         "reduce",
@@ -500,8 +500,8 @@ LOWERING = (
     ),
     _fault(
         "totals of columns that a kernel has to itself not stored",
-        "lowering/fusion/codegen/column_kernel.py",
-        "        self._each_column(nest, at, self._kept, self.finish_column)\n",
+        "lowering/fusion/codegen/column_loops.py",
+        "    for column, frame in k.each_column(here, k.own_columns):\n        column.finish(frame)\n",
         "",
         "tests/weaknesses/test_sums.py",
     ),
@@ -514,8 +514,8 @@ LOWERING = (
     ),
     _fault(
         "the last block of a long column not added to its total",
-        "lowering/fusion/codegen/column_kernel.py",
-        "        self._each_column(nest, at, self._long, self.flush_column)\n",
+        "lowering/fusion/codegen/column_loops.py",
+        "    for column, frame in k.each_column(here, k.long_columns):\n        column.flush(frame)\n",
         "",
         "tests/weaknesses/test_sums.py",
     ),

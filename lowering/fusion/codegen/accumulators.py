@@ -12,13 +12,39 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.buffers import Argument, Buffer, Launch
-from xdsl_rlx.lowering.fusion.analysis.loop_tables import REDUCTION, Reduction
+from xdsl_rlx.lowering.fusion.analysis.loop_tables import REDUCTION
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.target import ReductionCosts
 
 
-@dataclass(frozen=True)
-class Accumulator:
+@dataclass(eq=False)
+class Reducer:
+    """A reduction of `operand` to `result` in a kernel, in the type `element`: its identity and step are the `rule`."""
+
+    op: Operation
+
+    def __post_init__(self) -> None:
+        (self.operand,), (self.result,) = self.op.operands, self.op.results
+        self.rule = REDUCTION.lookup(self.op)
+        self.element: Attribute = compute_type(element_of(self.result))
+
+    @property
+    def wide(self) -> Attribute:
+        """The type of the totals of a long reduction."""
+        return f64 if self.rule.rounds and isinstance(self.element, AnyFloat) else self.element
+
+    def start(self, nest: Nest, type_: Attribute) -> Scalar:
+        """The total to start from."""
+        return nest.scalars.const(self.rule.identity(type_), type_)
+
+    def combine(self, nest: Nest, total: SSAValue, x: SSAValue) -> SSAValue:
+        """One step, in the type of the total."""
+        s = nest.scalars
+        return self.rule.combine(s, s.of(total), s.cast(s.of(x), total.type)).value
+
+
+@dataclass(eq=False)
+class Accumulator(Reducer):
     """
     A reduction that is complete only after the last row: where its (partial) results go.
 
@@ -27,7 +53,6 @@ class Accumulator:
     in a buffer of the kernel's own too, of the shape `own_totals`, until they are complete.
     """
 
-    op: Operation
     shape: tuple[int, ...]
     target: Buffer
     partial: Buffer | None
@@ -44,43 +69,9 @@ class Accumulator:
         return not self.long and self.partial is None and self.own_totals is None and self.turns == 1
 
     @property
-    def rule(self) -> Reduction:
-        """Identity and step."""
-        return REDUCTION.lookup(self.op)
-
-    @property
-    def element(self) -> Attribute:
-        """The type that is accumulated."""
-        return compute_type(element_of(self.op.results[0]))
-
-    @property
-    def wide(self) -> Attribute:
+    def type(self) -> Attribute:
         """The type of the totals."""
-        return wide_type(self.op) if self.long else self.element
-
-    def identity(self, nest: Nest) -> Scalar:
-        """The value to start from."""
-        return identity(nest, self.op, self.element)
-
-    def start(self, nest: Nest) -> Scalar:
-        """The total to start from."""
-        return identity(nest, self.op, self.wide)
-
-
-def identity(nest: Nest, op: Operation, element: Attribute) -> Scalar:
-    """What a reduction starts from, as a scalar of this type."""
-    return nest.scalars.const(REDUCTION.lookup(op).identity(element), element)
-
-
-def narrow_identity(nest: Nest, op: Operation) -> Scalar:
-    """What a reduction starts from, as a scalar of the type it is computed in."""
-    return identity(nest, op, compute_type(element_of(op.results[0])))
-
-
-def wide_type(op: Operation) -> Attribute:
-    """The type of the totals of a long reduction."""
-    element = compute_type(element_of(op.results[0]))
-    return f64 if REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat) else element
+        return self.wide if self.long else self.element
 
 
 def most_steps(sizes: Sequence[int], costs: ReductionCosts) -> int:
@@ -93,12 +84,8 @@ def fill_kernel(acc: Accumulator) -> Launch:
     count = prod(acc.shape)
     target = Argument(acc.target, (count,), (1,), acc.op.results[0].name_hint)
     kernel = Kernel([target.type], [target.name], count)
-
-    def column(nest: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        nest.store(acc.identity(nest), kernel.block.args[0], [j])
-        return ()
-
-    kernel.entry.loop(kernel.bounds, (), column, "j")
+    for nest, j in kernel.entry.over(kernel.bounds, "j"):
+        nest.store(acc.start(nest, acc.element), kernel.block.args[0], [j])
     return Launch(kernel.finish(), count, max(count, 1), (), (target,))
 
 
@@ -111,16 +98,9 @@ def combine_kernel(acc: Accumulator) -> Launch:
     target = Argument(acc.target, (count,), (1,), acc.op.results[0].name_hint)
     kernel = Kernel([source.type, target.type], [source.name, target.name], count)
     arg, out = kernel.block.args[0], kernel.block.args[1]
-
-    def column(nest: Nest, j: SSAValue, _: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-        def step(inner: Nest, p: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            scalars = inner.scalars
-            piece = scalars.cast(inner.load(arg, [p, j]), acc.wide)
-            return [acc.rule.combine(scalars, scalars.of(carried[0]), piece).value]
-
-        (total,) = nest.loop((kernel.index(0), kernel.index(pieces)), [acc.start(nest).value], step, "p")
-        nest.store(nest.scalars.of(total), out, [j])
-        return ()
-
-    kernel.entry.loop(kernel.bounds, (), column, "j")
+    for nest, j in kernel.entry.over(kernel.bounds, "j"):
+        total = {acc: acc.start(nest, acc.type).value}
+        for inner, p in nest.over((kernel.index(0), kernel.index(pieces)), "p", total):
+            total[acc] = acc.combine(inner, total[acc], inner.load(arg, [p, j]).value)
+        nest.store(nest.scalars.of(total[acc]), out, [j])
     return Launch(kernel.finish(), count, max(count, 1), (source,), (target,))

@@ -116,7 +116,7 @@ class Group:
 
     def is_inner(self, value: SSAValue) -> bool:
         """Whether the value varies within a row."""
-        return any(loop >= self.structure.split for loop in self.loops_of[value])
+        return max(self.loops_of[value], default=-1) >= self.structure.split
 
     @cached_property
     def levels(self) -> Mapping[SSAValue, int]:

@@ -1,12 +1,12 @@
-"""Loop nests of fusion groups: what `RowKernel` and `ColumnKernel` share. What a group is and which values it
-reads is in `group.py`."""
+"""Kernels of fusion groups: what `RowKernel` and `ColumnKernel` share. Their loops are in `row_loops.py` and
+`column_loops.py`; what a group is and which values it reads is in `group.py`."""
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import prod
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Operation, SSAValue
@@ -17,80 +17,129 @@ from xdsl_rlx.dialects.mir.core import PositionDependent
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.buffers import Launch
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import REDUCTION
-from xdsl_rlx.lowering.fusion.codegen.accumulators import Accumulator, narrow_identity
-from xdsl_rlx.lowering.fusion.codegen.group import ROW, UNIT, Backwards, Dim, Group
+from xdsl_rlx.lowering.fusion.analysis.nesting import Reduces
+from xdsl_rlx.lowering.fusion.codegen.accumulators import Accumulator, Reducer
+from xdsl_rlx.lowering.fusion.codegen.group import BATCH, ROW, UNIT, Backwards, Dim, Group
 from xdsl_rlx.lowering.fusion.codegen.group_arguments import GroupArguments
+from xdsl_rlx.lowering.fusion.codegen.loop_frames import Frame, Range, Sums
 from xdsl_rlx.lowering.fusion.codegen.products import Product
-from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel
 from xdsl_rlx.transforms.rules.rule_table import SCALAR
 
-
-@dataclass(frozen=True)
-class Range:
-    """What a loop, or a part of it, runs over: at most `size` iterations, or just as many if that is `exact`."""
-
-    loop: int
-    bounds: tuple[SSAValue, SSAValue]
-    size: int
-    name: str
-    exact: bool = True
+Element: TypeAlias = tuple[SSAValue, Sequence[SSAValue]]
+"""A buffer, and the indices of one of its elements."""
 
 
-class Frame:
-    """Values known at one place of a nest, on top of those known around it."""
+class Totals:
+    """
+    Where a kernel adds up a reduction that ends with the last row: one total, or one in each column.
 
-    def __init__(
-        self,
-        nest: Nest,
-        indices: Mapping[int, SSAValue],
-        parent: Frame | None = None,
-        level: int = 0,
-    ):
-        """`indices` by loop, or by ROW, UNIT and BATCH; `level` is the pass over the row."""
-        self.nest = nest
-        self.indices = indices
-        self.parent = parent
-        self.level = level
-        self.values: dict[SSAValue, Scalar] = {}
+    If it is long, rows are added to a block, of which there may be several copies, and blocks to the totals.
+    """
 
-    def find(self, value: SSAValue) -> Scalar | None:
-        """The value, if it is known here or around."""
-        frame: Frame | None = self
-        while frame is not None:
-            if value in frame.values:
-                return frame.values[value]
-            frame = frame.parent
-        return None
+    def __init__(self, kernel: GroupKernel, acc: Accumulator):
+        self.kernel, self.acc = kernel, acc
+        self.loops = [loop for loop in kernel.group.space.maps[acc.result] if loop is not None]
+        args, arguments, scratch = kernel.kernel.block.args, kernel.arguments, kernel.kernel.scratch
+        self.results = args[arguments.total_at[acc.op]]
+        self.own_totals = None if acc.own_totals is None else scratch(MemRefType(acc.type, acc.own_totals), "totals")
+        self.block = args[arguments.block_at[acc.op]] if acc.block is not None else None
+        if acc.own is not None:
+            shape = acc.own if acc.turns == 1 else (acc.turns, *acc.own)
+            self.block = scratch(MemRefType(acc.element, shape), "block")
+
+    def clear(self, frame: Frame) -> None:
+        """Start the total of a column, and its first block."""
+        frame.nest.store(self.acc.start(frame.nest, self.acc.type), *self._total(frame))
+        self._clear_blocks(frame, self._blocks(frame) if self.acc.long else ())
+
+    def add(self, frame: Frame) -> None:
+        """Add an element to its column: to the block if there is one."""
+        nest, acc = frame.nest, self.acc
+        buffer, column = self._block(frame) if acc.long else self._total(frame)
+        if acc.turns > 1:
+            column = [nest.remainder(frame.indices[ROW], acc.turns), *column]
+        x = self.kernel.value(frame, acc.operand)
+        total = acc.combine(nest, nest.load(buffer, column).value, x.value)
+        nest.store(nest.scalars.of(total), buffer, column)
+
+    def flush(self, frame: Frame) -> None:
+        """Add the block of a column to its total, and start the next block."""
+        nest, acc, blocks = frame.nest, self.acc, self._blocks(frame)
+        added, *others = (nest.load(*block).value for block in blocks)
+        for other in others:
+            added = acc.combine(nest, added, other)
+        buffer, column = self._total(frame)
+        total = acc.combine(nest, nest.load(buffer, column).value, added)
+        nest.store(nest.scalars.of(total), buffer, column)
+        self._clear_blocks(frame, blocks)
+
+    def finish(self, frame: Frame) -> None:
+        """Store the total of a column that the kernel has had to itself."""
+        self.store(frame, frame.nest.load(*self._total(frame)))
+
+    def store(self, frame: Frame, x: Scalar) -> None:
+        """Store a total, or that of a column."""
+        frame.nest.store(x, *self._result(frame))
+
+    def _clear_blocks(self, frame: Frame, blocks: Sequence[Element]) -> None:
+        for block in blocks:
+            frame.nest.store(self.acc.start(frame.nest, self.acc.element), *block)
+
+    def _result(self, frame: Frame) -> Element:
+        piece = [] if self.acc.partial is None else [self.kernel.piece_of(self.acc)]
+        return self.results, [*piece, *self._column(frame)]
+
+    def _total(self, frame: Frame) -> Element:
+        return self._result(frame) if self.own_totals is None else (self.own_totals, self._own_column(frame))
+
+    def _block(self, frame: Frame) -> Element:
+        assert self.block is not None
+        return self.block, self._result(frame)[1] if self.acc.own is None else self._own_column(frame)
+
+    def _blocks(self, frame: Frame) -> list[Element]:
+        """All copies of the block."""
+        (block, column), copies = self._block(frame), self.acc.turns
+        if copies == 1:
+            return [(block, column)]
+        return [(block, [frame.nest.kernel.index(copy), *column]) for copy in range(copies)]
+
+    def _column(self, frame: Frame) -> list[SSAValue]:
+        return [frame.indices[loop] for loop in self.loops]
+
+    def _own_column(self, frame: Frame) -> list[SSAValue]:
+        """Where a buffer of the kernel's own, which begins with the piece, has the column."""
+        s, columns = frame.nest.scalars, zip(self.loops, self._column(frame), strict=True)
+        first = s.of(self.kernel.kernel.bounds[0])
+        return [(s.of(j) - first).value if loop == self.kernel.cut else j for loop, j in columns]
 
 
 class GroupKernel(abc.ABC):
     """One group being made into a kernel: arguments, constants, and the computation of values in a frame."""
 
     row_linear: bool
+    cut: int | None = None
+    """The loop that runs over the piece only, if it is one within a row."""
 
     def __init__(self, group: Group, chunk: int, accumulators: Sequence[Accumulator], products: Sequence[Product]):
         self.group = group
         self.chunk = chunk
-        self.accumulators = {acc.op: acc for acc in accumulators}
+        self.accumulators = accumulators
         self.products = products
         self.arguments = arguments = GroupArguments.of(group, accumulators, products, row_linear=self.row_linear)
         self.kernel = Kernel([a.type for a in arguments.all], [a.name for a in arguments.all])
         args = self.kernel.block.args
         self.store_at = {value: (args[number], dims) for value, (number, dims) in arguments.write_at.items()}
         self.access = {value: (args[number], dims) for value, (number, dims) in arguments.read_at.items()}
-        self.factors = {op: [args[number] for number in numbers] for op, numbers in arguments.product_at.items()}
-        made = [product.op.results[0] for product in products]
-        self.access |= {value: self.store_at[value] for value in made}
-        self.stored = [value for value in self.store_at if value not in made]
-        self.results: dict[Operation, SSAValue] = {op: args[number] for op, number in arguments.total_at.items()}
-        self.totals = {**self.results}
-        self.targets = {**self.results, **{op: args[number] for op, number in arguments.block_at.items()}}
-        for op, acc in self.accumulators.items():
-            if acc.own_totals is not None:
-                self.totals[op] = self.targets[op] = self.kernel.scratch(MemRefType(acc.wide, acc.own_totals), "totals")
-            if acc.own is not None:
-                shape = acc.own if acc.turns == 1 else (acc.turns, *acc.own)
-                self.targets[op] = self.kernel.scratch(MemRefType(acc.element, shape), "block")
+        self.made = [product.op.results[0] for product in products]
+        self.access |= {value: self.store_at[value] for value in self.made}
+        self.stored = [value for value in self.store_at if value not in self.made]
+        self.summed = {acc.op: Totals(self, acc) for acc in accumulators}
+        self.totals, self.columns = (
+            [total for op, total in self.summed.items() if group.structure.kinds[op] is kind]
+            for kind in (Reduces.ALL, Reduces.COLUMN)
+        )
+        self.long_columns = [column for column in self.columns if column.acc.long]
 
     @property
     def visits_elements(self) -> bool:
@@ -101,16 +150,96 @@ class GroupKernel(abc.ABC):
         """The finished kernel with its buffers."""
         self.kernel.extent = extent
         self.is_exact = extent % self.chunk == 0
-        self.build()
+        self.top = Frame(self.kernel.entry, {})
+        self.prepare()
+        self.loops()
         return Launch(self.kernel.finish(), extent, self.chunk, self.arguments.reads, self.arguments.writes)
 
     @abc.abstractmethod
-    def build(self) -> None:
-        """Emit the loops."""
+    def prepare(self) -> None:
+        """Decide which of the loops there are."""
 
-    def piece(self, nest: Nest) -> SSAValue:
+    @abc.abstractmethod
+    def loops(self, /) -> None:
+        """Insert the loops."""
+
+    @abc.abstractmethod
+    def early_values(self) -> Iterator[SSAValue]:
+        """The values that are the same everywhere in the kernel."""
+
+    @cached_property
+    def piece(self) -> SSAValue:
         """The number of the piece of the launch that this call computes."""
-        return nest.quotient(self.kernel.bounds[0], self.chunk)
+        return self.kernel.entry.quotient(self.kernel.bounds[0], self.chunk)
+
+    def piece_of(self, acc: Accumulator) -> SSAValue:
+        """The number of the piece, for results of which each piece has its own."""
+        return self.piece
+
+    def begin_kernel(self) -> None:
+        """Compute the values that are the same everywhere, and the number of the piece if it is needed."""
+        for value in self.early_values():
+            self.value(self.top, value)
+        if any(acc.partial is not None for acc in self.accumulators):
+            _ = self.piece
+
+    def multiply(
+        self,
+        frame: Frame,
+        product: Product,
+        rows: tuple[SSAValue, SSAValue] | None = None,
+        columns: tuple[SSAValue, SSAValue] | None = None,
+    ) -> None:
+        """A matrix product, or these rows or columns of it; of a batch, the matrix of the frame."""
+        factors = [self.kernel.block.args[number] for number in self.arguments.product_at[product.op]]
+        product.emit(frame.nest, factors, frame.indices.get(BATCH), rows, columns)
+
+    def starts(self, frame: Frame, reducers: Iterable[Reducer], are_wide: bool = False) -> Sums:
+        """What reductions start from, in the type of long ones if they `are_wide`."""
+        return {r: r.start(frame.nest, r.wide if are_wide else r.element).value for r in reducers}
+
+    def total_starts(self) -> Sums:
+        """What reductions to a number start from."""
+        return {total.acc: total.acc.start(self.top.nest, total.acc.type).value for total in self.totals}
+
+    def store_totals(self, sums: Sums) -> None:
+        """Store what reductions to a number have come to."""
+        for total in self.totals:
+            total.store(self.top, self.top.nest.scalars.of(sums[total.acc]))
+
+    def add(self, frame: Frame, sums: Sums) -> None:
+        """Add the elements of the frame to the sums."""
+        found = [self.value(frame, reducer.operand).value for reducer in sums]
+        for (reducer, total), x in zip(sums.items(), found, strict=True):
+            sums[reducer] = reducer.combine(frame.nest, total, x)
+
+    @abc.abstractmethod
+    def each_column(self, frame: Frame, columns: Sequence[Totals]) -> Iterator[tuple[Totals, Frame]]:
+        """Loops over the columns of some reductions."""
+
+    def in_blocks(
+        self,
+        frame: Frame,
+        ranges: Sequence[Range],
+        most: int | None,
+        sums: Sums,
+        columns: Sequence[Totals] = (),
+    ) -> Iterator[tuple[Frame, Sequence[Range], Sums]]:
+        """
+        A loop nest, in blocks of at most about `most` iterations if that is given.
+
+        Each block has narrow sums, which are added to the sums behind it, and so are the blocks of these `columns`.
+        """
+        if most is None:
+            yield frame, ranges, sums
+            return
+        for block, some in frame.blocks(ranges, most, self.group.costs.unrolled_iterations, sums):
+            part = self.starts(block, sums)
+            yield block, some, part
+            for reducer, x in part.items():
+                sums[reducer] = reducer.combine(block.nest, sums[reducer], x)
+            for column, at in self.each_column(block, columns):
+                column.flush(at)
 
     def indices(self, frame: Frame, dims: Sequence[Dim]) -> list[SSAValue]:
         """The indices of a buffer in this frame."""
@@ -187,147 +316,6 @@ class GroupKernel(abc.ABC):
         """Loops from their first to their last iteration."""
         extents, index = self.group.space.extents, self.kernel.index
         return [Range(loop, (index(0), index(extents[loop])), extents[loop], f"i{loop}") for loop in loops]
-
-    def over(
-        self,
-        nest: Nest,
-        ranges: Sequence[Range],
-        known: Mapping[int, SSAValue],
-        carried: Sequence[SSAValue],
-        body: Callable[[Nest, Mapping[int, SSAValue], tuple[SSAValue, ...]], Sequence[SSAValue]],
-    ) -> Sequence[SSAValue]:
-        """A nest over `ranges`."""
-        if not ranges:
-            return body(nest, known, tuple(carried))
-        first, rest = ranges[0], ranges[1:]
-        return nest.loop(
-            first.bounds,
-            carried,
-            lambda inner, i, values: self.over(inner, rest, {**known, first.loop: i}, values, body),
-            first.name,
-        )
-
-    def in_blocks(
-        self,
-        nest: Nest,
-        ranges: Sequence[Range],
-        most: int,
-        known: Mapping[int, SSAValue],
-        carried: Sequence[SSAValue],
-        body: Callable[[Nest, Mapping[int, SSAValue], Sequence[Range], tuple[SSAValue, ...]], Sequence[SSAValue]],
-    ) -> Sequence[SSAValue]:
-        """A nest over `ranges`, cut up so that `body` gets at most about `most` iterations of it, as ranges again."""
-        if prod(r.size for r in ranges) <= most:
-            return body(nest, known, ranges, tuple(carried))
-        first, *rest = ranges
-        below = prod(r.size for r in rest)
-        if below >= most:
-            return nest.loop(
-                first.bounds,
-                carried,
-                lambda inner, i, v: self.in_blocks(inner, rest, most, {**known, first.loop: i}, v, body),
-                first.name,
-            )
-        unrolled = self.group.costs.unrolled_iterations
-        whole = _whole_blocks(first.size, most // below, unrolled) if first.exact else None
-        step = whole or most // below
-
-        def part(inner: Nest, bounds: tuple[SSAValue, SSAValue], v: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            return body(inner, known, [replace(first, bounds=bounds, size=step, exact=whole is not None), *rest], v)
-
-        return nest.blocks(first.bounds, step, carried, part, exact=whole is not None)
-
-    def widely(
-        self,
-        nest: Nest,
-        ops: Sequence[Operation],
-        totals: Sequence[SSAValue],
-        body: Callable[[Sequence[SSAValue]], Sequence[SSAValue]],
-    ) -> list[SSAValue]:
-        """The wide totals of reductions after what `body` makes of the identities."""
-        starts = [narrow_identity(nest, op).value for op in ops]
-        found = zip(ops, totals, body(starts), strict=True)
-        scalars = nest.scalars
-        return [self.combine(nest, op, total, scalars.cast(scalars.of(end), total.type)) for op, total, end in found]
-
-    def clear_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
-        """Start the total of a column, and its first block."""
-        acc = self.accumulators[op]
-        nest.store(acc.start(nest), self.totals[op], self._place_of_total(nest, op, at))
-        if acc.long:
-            for place in self._places_in_block(nest, op, at):
-                nest.store(acc.identity(nest), self.targets[op], place)
-
-    def flush_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
-        """Add the block of a column to its total, and start the next block."""
-        scalars, places = nest.scalars, self._places_in_block(nest, op, at)
-        first, *others = (nest.load(self.targets[op], place) for place in places)
-        for block in others:
-            first = scalars.of(self.combine(nest, op, first.value, block))
-        total_at = self._place_of_total(nest, op, at)
-        total = nest.load(self.totals[op], total_at)
-        combined = self.combine(nest, op, total.value, scalars.cast(first, total.type))
-        nest.store(scalars.of(combined), self.totals[op], total_at)
-        for place in places:
-            nest.store(self.accumulators[op].identity(nest), self.targets[op], place)
-
-    def finish_column(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> None:
-        """Store the total of a column that the kernel has had to itself."""
-        total = nest.load(self.totals[op], self._place_of_total(nest, op, at))
-        nest.store(total, self.results[op], at)
-
-    def _place_of_total(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """Where the total of a column is, of which the result is at `at`."""
-        return at if self.accumulators[op].own_totals is None else self.own_column(nest, op, at)
-
-    def _place_in_block(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """Where the block of a column is, of which the total is at `at`."""
-        acc = self.accumulators[op]
-        if acc.own is None:
-            return at
-        return self.own_column(nest, op, at if acc.partial is None else at[1:])
-
-    def _places_in_block(self, nest: Nest, op: Operation, at: Sequence[SSAValue]) -> list[Sequence[SSAValue]]:
-        """Those of all copies of the block."""
-        place, turns = self._place_in_block(nest, op, at), self.accumulators[op].turns
-        return [place] if turns == 1 else [[nest.kernel.index(turn), *place] for turn in range(turns)]
-
-    def own_column(self, nest: Nest, op: Operation, columns: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """Where a kernel's own buffer has these columns."""
-        return columns
-
-    def combine(self, nest: Nest, op: Operation, acc: SSAValue, x: Scalar) -> SSAValue:
-        """One step of a reduction."""
-        scalars = nest.scalars
-        return REDUCTION.lookup(op).combine(scalars, scalars.of(acc), scalars.of(x.value)).value
-
-    def steps(self, frame: Frame, ops: Sequence[Operation], totals: Sequence[SSAValue]) -> list[SSAValue]:
-        """The totals of reductions with the element of the frame."""
-        found = [self.value(frame, op.operands[0]) for op in ops]
-        return [self.combine(frame.nest, op, acc, x) for op, acc, x in zip(ops, totals, found, strict=True)]
-
-    def accumulate_column(
-        self, frame: Frame, op: Operation, piece: SSAValue | None, columns: Sequence[SSAValue]
-    ) -> None:
-        """Add the operand's element to its column's accumulator in memory."""
-        target = self.targets[op]
-        indices = [*([] if piece is None else [piece]), *columns]
-        place = self._place_in_block if self.accumulators[op].long else self._place_of_total
-        indices = place(frame.nest, op, indices)
-        if (turns := self.accumulators[op].turns) > 1:
-            indices = [frame.nest.remainder(frame.indices[ROW], turns), *indices]
-        x = self.value(frame, op.operands[0])
-        before = frame.nest.load(target, indices)
-        frame.nest.store(frame.nest.scalars.of(self.combine(frame.nest, op, before.value, x)), target, indices)
-
-
-def _whole_blocks(size: int, most: int, unrolled: int) -> int | None:
-    """
-    Into blocks of how many iterations, not much fewer than `most`, a loop is cut without a rest, if into any.
-
-    They are whole vectors, so that code for single elements behind them is neither compiled nor run.
-    """
-    return next((n for n in range(most - most % unrolled, most // 2, -unrolled) if size % n == 0), None)
 
 
 def constant_scalar(op: Operation) -> float | int:

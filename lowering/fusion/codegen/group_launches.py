@@ -15,10 +15,10 @@ from xdsl_rlx.lowering.fusion.analysis.loop_tables import PRODUCT, REDUCTION
 from xdsl_rlx.lowering.fusion.analysis.nesting import Reduces
 from xdsl_rlx.lowering.fusion.codegen.accumulators import (
     Accumulator,
+    Reducer,
     combine_kernel,
     fill_kernel,
     most_steps,
-    wide_type,
 )
 from xdsl_rlx.lowering.fusion.codegen.column_kernel import ColumnKernel
 from xdsl_rlx.lowering.fusion.codegen.group import Group
@@ -215,7 +215,7 @@ class _GroupLaunches:
             is_column = group.structure.kinds[op] is Reduces.COLUMN
             few = is_column and cut is None and 1 <= prod(mine) <= costs.max_copied_columns
             long = many and (few or (REDUCTION.lookup(op).rounds and isinstance(element, AnyFloat)))
-            wide = wide_type(op) if long else element
+            wide = Reducer(op).wide if long else element
             partial = block = own = own_totals = None
             if cut is not None and wide != target.element and _fits_kernel(mine, wide, costs):
                 own_totals = mine

@@ -1,24 +1,22 @@
-"""Loop nests over rows too short to fill vectors: vectors go across the rows instead."""
+"""Kernels of rows too short to fill vectors: vectors go across the rows instead."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type, element_of
 from xdsl_rlx.lowering.fusion.analysis.loop_tables import REDUCTION
 from xdsl_rlx.lowering.fusion.analysis.nesting import Reduces
-from xdsl_rlx.lowering.fusion.codegen.accumulators import narrow_identity
-from xdsl_rlx.lowering.fusion.codegen.group import LANE, Group
-from xdsl_rlx.lowering.fusion.codegen.group_kernel import Frame
-from xdsl_rlx.lowering.fusion.codegen.row_kernel import RowKernel
-from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
+from xdsl_rlx.lowering.fusion.codegen.group import LANE, ROW, Group
+from xdsl_rlx.lowering.fusion.codegen.loop_frames import Frame, Range, Sums
+from xdsl_rlx.lowering.fusion.codegen.row_kernel import Pass, RowKernel
+from xdsl_rlx.lowering.fusion.codegen.row_loops import each_short_row
 from xdsl_rlx.transforms.scalar_cost import DEAR, scalar_cost
 
 
@@ -61,14 +59,6 @@ def _are_rows_short(group: Group) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class RowBlock:
-    """A block of rows: the first one, and which numbers they have in the block."""
-
-    first: SSAValue
-    lanes: tuple[SSAValue, SSAValue]
-
-
 class ShortRowKernel(RowKernel):
     """
     As a `RowKernel`, but each pass goes over a block of rows before the next one does: its innermost loop is over them.
@@ -76,85 +66,62 @@ class ShortRowKernel(RowKernel):
     What a pass finds of each row waits in a buffer on the stack.
     """
 
-    def build(self) -> None:
-        """Emit products, accumulators, and the loop over blocks of rows."""
+    each_row = each_short_row
+
+    def prepare(self) -> None:
+        """Decide which of the loops there are."""
         self.lanes = (min(self.chunk, self.group.costs.sum_steps),)
         self.waiting: dict[SSAValue, SSAValue] = {}
         self.everywhere = frozenset(range(len(self.group.space.extents)))
-        super().build()
+        super().prepare()
 
-    def over_rows(
-        self, nest: Nest, bounds: tuple[SSAValue, SSAValue], carried: Sequence[SSAValue]
-    ) -> Sequence[SSAValue]:
-        """A loop over blocks of rows, and what it makes of the totals."""
-        (most,) = self.lanes
+    def in_lanes(self, frame: Frame, rows: Sequence[Range], totals: Sums) -> Iterator[tuple[Frame, SSAValue, Range]]:
+        """A loop over blocks of rows, if these are more than lanes: the first row of each, and the loop over lanes."""
+        (most,), (all_rows,), steps = self.lanes, rows, self.group.costs.sum_steps
         whole = self.is_exact and self.chunk % most == 0
+        is_block = self.chunk <= steps or any(acc.long for acc in self.accumulators)
+        for block, some in [(frame, all_rows)] if is_block else frame.cut(all_rows, steps, whole, totals):
+            s, (first, end) = block.nest.scalars, some.bounds
+            count = self.kernel.index(most) if whole else (s.of(end) - s.of(first)).value
+            yield block, first, Range(LANE, (self.kernel.index(0), count), most, "i")
 
-        def block(inner: Nest, ends: tuple[SSAValue, SSAValue], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            scalars = inner.scalars
-            count = self.kernel.index(most) if whole else (scalars.of(ends[1]) - scalars.of(ends[0])).value
-            rows = RowBlock(ends[0], (self.kernel.index(0), count))
-            totals = dict(zip(self._of_kind(Reduces.ALL), values, strict=True))
-            for level in range(max(self.group.levels.values(), default=0) + 1):
-                self._heads(inner, rows, level, totals)
-                self._elements(inner, rows, level, totals)
-            return list(totals.values())
+    def lane(self, frame: Frame, first: SSAValue, work: Pass) -> Frame:
+        """The frame of a row of a block in a pass, by the first row and the lane."""
+        s = frame.nest.scalars
+        r = (s.of(first) + s.of(frame.indices[LANE])).value
+        return frame.at({**self._unravel(frame.nest, r, self.group.outer), ROW: r}, level=work.level)
 
-        steps = self.group.costs.sum_steps
-        is_block = self.chunk <= steps or any(acc.long for acc in self.accumulators.values())
-        return block(nest, bounds, carried) if is_block else nest.blocks(bounds, steps, carried, block, whole)
+    def begins(self, work: Pass) -> bool:
+        """Whether anything is known of a row before the elements of a pass, or begins there."""
+        return bool(self._known(work) or work.row_reducers or work.row_totals)
 
-    def _at(self, nest: Nest, lane: SSAValue, block: RowBlock, level: int, known: Mapping[int, SSAValue]) -> Frame:
-        r = nest.scalars.of(block.first) + nest.scalars.of(lane)
-        return Frame(nest, {**self.indices_of_row(nest, r.value), LANE: lane, **known}, self.top, level)
-
-    def _heads(self, nest: Nest, block: RowBlock, level: int, totals: dict[Operation, SSAValue]) -> None:
-        """What is known of each row before the elements of this level, and what reductions over these begin with."""
-        group, kinds = self.group, self.group.structure.kinds
-        known = [v for v in group.first_known(level) if not group.is_inner(v) and v not in self.top.values]
-        made = [v for v in known if v.owner not in kinds]
+    def _known(self, work: Pass) -> Sequence[SSAValue]:
+        """What is known of a row before the elements of a pass, and reductions of rows if these are stored."""
+        results, kinds = self.group.first_known(work.level), self.group.structure.kinds
         of_rows = [op.results[0] for op, kind in kinds.items() if kind is Reduces.ROW]
-        reduced = [v for v in of_rows if v in known and v in self.stored]
-        work = self.work_of(level)
-        begun = () if work is None else work.rows
-        alls = [op for op in group.reduced_at(level) if op in totals and not group.is_inner(op.operands[0])]
-        if not (made or reduced or begun or alls):
-            return
+        made = [value for value in work.known if value not in self.top.values]
+        return made + [value for value in of_rows if value in results and value in self.stored]
 
-        def row(inner: Nest, lane: SSAValue, carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            frame = self._at(inner, lane, block, level, {})
-            for value in (*made, *reduced):
-                if value.owner not in kinds:
-                    self._wait(frame, value, self.value(frame, value))
-                if value in self.stored:
-                    self.write(frame, value)
-            for op in begun:
-                self._wait(frame, op.results[0], narrow_identity(inner, op))
-            return self.steps(frame, alls, carried)
+    def begin_waiting(self, frame: Frame, work: Pass, sums: Sums) -> None:
+        """Keep what is known of a row, and what its reductions begin with; it is added to the sums."""
+        for value in self._known(work):
+            if value.owner not in self.group.structure.kinds:
+                self._wait(frame, value, self.value(frame, value))
+            if value in self.stored:
+                self.write(frame, value)
+        for reducer in work.row_reducers:
+            self._wait(frame, reducer.result, reducer.start(frame.nest, reducer.element))
+        self.add(frame, sums)
 
-        ends = nest.loop(block.lanes, [totals[op] for op in alls], row, "i")
-        totals |= dict(zip(alls, ends, strict=True))
-
-    def _elements(self, nest: Nest, block: RowBlock, level: int, totals: dict[Operation, SSAValue]) -> None:
-        """The pass of this level over the elements of the rows, those of one place in all rows at a time."""
-        work = self.work_of(level)
-        if work is None:
-            return
-
-        def place(inner: Nest, known: Mapping[int, SSAValue], carried: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-            def element(innermost: Nest, lane: SSAValue, values: tuple[SSAValue, ...]) -> Sequence[SSAValue]:
-                frame = self._at(innermost, lane, block, level, known)
-                self.visit(frame, work)
-                waiting = [self.waiting[op.results[0]] for op in work.rows]
-                before = [innermost.load(buffer, [lane]).value for buffer in waiting]
-                for buffer, after in zip(waiting, self.steps(frame, work.rows, before), strict=True):
-                    innermost.store(innermost.scalars.of(after), buffer, [lane])
-                return self.steps(frame, work.alls, values)
-
-            return inner.loop(block.lanes, carried, element, "i")
-
-        ends = self.over(nest, self.ranges_of_row(), {}, [totals[op] for op in work.alls], place)
-        totals |= dict(zip(work.alls, ends, strict=True))
+    def visit_waiting(self, frame: Frame, work: Pass, sums: Sums) -> None:
+        """Store what a pass stores of one element, and add it to the sum of its row, which waits, and to the sums."""
+        self.visit(frame, work)
+        nest, lane = frame.nest, [frame.indices[LANE]]
+        of_row: Sums = {reducer: nest.load(self.waiting[reducer.result], lane).value for reducer in work.row_reducers}
+        self.add(frame, of_row)
+        for reducer, x in of_row.items():
+            nest.store(nest.scalars.of(x), self.waiting[reducer.result], lane)
+        self.add(frame, sums)
 
     def _wait(self, frame: Frame, value: SSAValue, x: Scalar) -> None:
         """Keep what is known of a row."""
