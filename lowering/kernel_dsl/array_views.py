@@ -206,12 +206,9 @@ class Views:
         size = views[0].spans[0].size
         if not isinstance(size, Scalar) and size <= 0:
             return
-
-        def one(inside: Nest, j: SSAValue) -> None:
+        for inside, j in nest.over((nest.kernel.index(0), index_of(nest, size)), "j"):
             here = [self.at(inside.scalars, view, [inside.scalars.of(j)]) for view in views]
             self._each(inside, here, body)
-
-        nest.each((nest.kernel.index(0), index_of(nest, size)), "j", one)
 
 
 def _multiply(nest: Nest, product: ViewProduct, target: ArrayView, views: Views, add: bool) -> None:

@@ -96,6 +96,23 @@ class Nest:
         self.builder.insert(loop)
         _renew(carried, before, loop.results)
 
+    def times(
+        self,
+        count: int,
+        name: str,
+        carried: dict[KeyT, SSAValue] | None = None,
+        *,
+        rolled: bool = False,
+        lanes: bool = False,
+        outlined: bool = False,
+    ) -> Iterator[tuple[Nest, SSAValue]]:
+        """A loop as that of `over`, over the numbers below `count`."""
+        first = self.kernel.index(0)
+        if count == 1:
+            return iter([(self, first)])
+        bounds = first, self.kernel.index(count)
+        return self.over(bounds, name, carried, rolled=rolled, lanes=lanes, outlined=outlined)
+
     def blocks(
         self,
         bounds: tuple[SSAValue, SSAValue],
@@ -115,23 +132,6 @@ class Nest:
             if not exact:
                 end = s.minimum(end, s.of(bounds[1]))
             yield nest, (first, end.value)
-
-    def each(
-        self,
-        bounds: tuple[SSAValue, SSAValue],
-        name: str,
-        body: Callable[[Nest, SSAValue], None],
-        rolled: bool = False,
-        lanes: bool = False,
-        outlined: bool = False,
-    ) -> None:
-        """`for name in [bounds)` that carries nothing."""
-        for inside, i in self.over(bounds, name, rolled=rolled, lanes=lanes, outlined=outlined):
-            body(inside, i)
-
-    def lanes(self, bounds: tuple[SSAValue, SSAValue], name: str, body: Callable[[Nest, SSAValue], None]) -> None:
-        """`for name in [bounds)`, constants, over neighbours in memory, to be written out as vectors."""
-        self.each(bounds, name, body, lanes=True)
 
     def repeat(
         self,

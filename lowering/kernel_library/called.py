@@ -111,7 +111,8 @@ class IteratedFunction(CalledFunction):
     def build(self, model: CostModel) -> Kernel:
         made, body = Kernel([*self.types.values()], [*self.types]), self.body
         buffers, zero = made.block.args[:-2], made.index(0)
-        made.entry.each(made.bounds, "i", lambda inside, index: body.emit(inside, index, zero, buffers))
+        for inside, index in made.entry.over(made.bounds, "i"):
+            body.emit(inside, index, zero, buffers)
         return made
 
 

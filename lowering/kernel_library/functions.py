@@ -60,7 +60,8 @@ class LibraryFunction:
         """The function as a kernel, lowered for a processor."""
         made = Kernel([*self.buffers.values()], [*self.buffers])
         body, buffers, zero = Nested(self.body, self.options), made.block.args[:-2], made.index(0)
-        made.entry.each(made.bounds, "i", lambda inside, index: body.emit(inside, index, zero, buffers))
+        for inside, index in made.entry.over(made.bounds, "i"):
+            body.emit(inside, index, zero, buffers)
         kernel = made.finish()
         LirGuardRangePass().rewrite(kernel, ())
         return _finished(kernel, name, model)

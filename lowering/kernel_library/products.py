@@ -119,7 +119,8 @@ class TileFunction(CalledFunction):
 
             replace(block, before=before).emit(inside)
 
-        made.nest.each((made.kernel.index(0), words[self.COUNT].value), "i", tile)
+        for inside, n in made.nest.over((made.kernel.index(0), words[self.COUNT].value), "i"):
+            tile(inside, n)
         return made.kernel
 
     def _fetch_result(self, nest: Nest, made: _Building, into: Strided, row: SSAValue) -> None:
@@ -162,13 +163,10 @@ class TileFunction(CalledFunction):
         of_tile = s.of(tile) * words[self.NEXT_COUNT]
         count = s.div(words[self.NEXT_COUNT] + (self.rows - 1), self.rows)
         first, end = of_tile + s.of(part) * count, s.minimum(of_tile + words[self.NEXT_COUNT], length)
-
-        def line(inside: Nest, k: SSAValue) -> None:
+        for inside, k in nest.over((first.value, s.minimum(first + count, end).value), "k"):
             start = inside.scalars.of(k) * words[self.NEXT_LINE]
             for ahead in range(0, self.columns, self._elements_in_line(made)):
                 inside.builder.insert(PrefetchOp(made.buffers["next"], [(start + ahead).value]))
-
-        nest.each((first.value, s.minimum(first + count, end).value), "k", line)
 
     def _elements_in_line(self, made: _Building) -> int:
         return made.model.line_bytes // element_bytes(DTYPES[self.element])
@@ -211,17 +209,12 @@ class LinesFunction(CalledFunction):
         right = Strided(made.buffers["right"], (), strides=(made.word(self.LINE).value, None))
         copy = Strided(made.buffers["copy"], (), strides=(made.kernel.index(self.width), None))
         panel = Panel(zero, zero, zero, self.columns)
-
-        def one(nest: Nest, k: SSAValue, j: SSAValue) -> None:
-            nest.store(right.load(nest, k, j), copy.buffer, copy.at(nest, k, j))
-
-        def line(inside: Nest, k: SSAValue) -> None:
-            panel.lanes(inside, self.lanes, lambda deep, j, _: one(deep, k, j))
+        for inside, k in made.nest.over((zero, made.length.value), "k"):
+            for deep, j, _ in panel.lanes(inside, self.lanes):
+                deep.store(right.load(deep, k, j), copy.buffer, copy.at(deep, k, j))
             for j in map(made.kernel.index, range(self.columns, self.width)):
                 zero_of = inside.scalars.const(0, DTYPES[self.element])
                 inside.store(zero_of, copy.buffer, copy.at(inside, k, j))
-
-        made.nest.each((zero, made.length.value), "k", line)
         return made.kernel
 
 
@@ -277,28 +270,23 @@ class TransposedFunction(CalledFunction):
                 lambda deep, x, at: deep.store(x, copy, [(deep.scalars.of(start.value) + deep.scalars.of(at)).value]),
             )
 
-        def one(nest: Nest, k: SSAValue, j: SSAValue) -> None:
-            s = nest.scalars
-            place = s.of(whole.value) * apart + s.of(k) * lanes + s.of(j)
-            number = right.load(nest, k, (s.of(whole.value) * lanes + s.of(j)).value)
-            nest.store(number, copy, [place.value])
-
-        def fill(nest: Nest, k: SSAValue, j: SSAValue) -> None:
-            s = nest.scalars
-            place = s.of(whole.value) * apart + s.of(k) * lanes + s.of(j)
-            nest.store(s.const(0, DTYPES[self.element]), copy, [place.value])
-
-        made.nest.each((zero, whole.value), "vector", bring)
+        for inside, vector in made.nest.over((zero, whole.value), "vector"):
+            bring(inside, vector)
         lines = zero, length.value
         behind = made.nest.scalars.select(
             rest < 1, made.nest.scalars.of(zero), made.nest.scalars.of(made.kernel.index(lanes))
         )
-        made.nest.each(
-            (rest.value, behind.value), "j", lambda inside, j: inside.each(lines, "k", lambda deep, k: fill(deep, k, j))
-        )
-        made.nest.each(
-            (zero, rest.value), "j", lambda inside, j: inside.each(lines, "k", lambda deep, k: one(deep, k, j))
-        )
+        for inside, j in made.nest.over((rest.value, behind.value), "j"):
+            for deep, k in inside.over(lines, "k"):
+                s = deep.scalars
+                place = s.of(whole.value) * apart + s.of(k) * lanes + s.of(j)
+                deep.store(s.const(0, DTYPES[self.element]), copy, [place.value])
+        for inside, j in made.nest.over((zero, rest.value), "j"):
+            for deep, k in inside.over(lines, "k"):
+                s = deep.scalars
+                place = s.of(whole.value) * apart + s.of(k) * lanes + s.of(j)
+                number = right.load(deep, k, (s.of(whole.value) * lanes + s.of(j)).value)
+                deep.store(number, copy, [place.value])
         return made.kernel
 
 
@@ -323,27 +311,19 @@ class RowsFunction(CalledFunction):
         count, line, tile = (made.word(n) for n in (self.COUNT, self.LINE, self.TILE))
         zero, length = made.kernel.index(0), made.length
 
-        def some(inside: Nest, n: SSAValue) -> None:
-            first = inside.scalars.of(n) * self.beside
-
-            def bring(deep: Nest, k: SSAValue) -> None:
-                for m in range(self.beside):
-                    one(deep, k, (deep.scalars.of(first.value) + m).value)
-
-            inside.each((zero, length.value), "k", bring)
-
         def one(nest: Nest, k: SSAValue, number: SSAValue) -> None:
             s = nest.scalars
             left = Strided(made.buffers["left"], (), first=(s.of(number) * self.rows).value, strides=(None, line.value))
             start = s.of(number) * tile + s.of(k) * self.rows
-
-            def element(deep: Nest, r: SSAValue) -> None:
+            for deep, r in nest.over((zero, made.kernel.index(self.rows)), "r", lanes=True):
                 place = deep.scalars.of(start.value) + deep.scalars.of(r)
                 deep.store(left.load(deep, r, k), made.buffers["copy"], [place.value])
 
-            nest.lanes((zero, made.kernel.index(self.rows)), "r", element)
-
-        made.nest.each((zero, count.value), "i", some)
+        for inside, n in made.nest.over((zero, count.value), "i"):
+            first = inside.scalars.of(n) * self.beside
+            for deep, k in inside.over((zero, length.value), "k"):
+                for m in range(self.beside):
+                    one(deep, k, (deep.scalars.of(first.value) + m).value)
         return made.kernel
 
 

@@ -180,8 +180,8 @@ class Work:
         kernel = Kernel([a.type for a in arguments], [a.name for a in arguments], extent, len(reads))
         entry, buffers = kernel.entry, kernel.block.args[:-2]
         piece = entry.quotient(kernel.bounds[0], chunk)
-
-        entry.each(kernel.bounds, "i", lambda inside, index: emit(inside, index, piece, buffers))
+        for inside, index in entry.over(kernel.bounds, "i"):
+            emit(inside, index, piece, buffers)
         self.launches.append(Launch(kernel.finish(), extent, chunk, tuple(reads), tuple(writes)))
 
     def again(self, extent: int, reads: Sequence[Argument], writes: Sequence[Argument], back: int = 1) -> None:

@@ -157,9 +157,6 @@ def _aliases(root: SSAValue) -> Iterator[ViewOp | StepOp | SlotOp]:
 def _copy(nest: Nest, source: Mapping[SSAValue, SSAValue], to: Mapping[SSAValue, SSAValue]) -> None:
     """Copy lines to others."""
     for root, line in source.items():
-
-        def one(inside: Nest, j: SSAValue, line: SSAValue = line, target: SSAValue = to[root]) -> None:
-            inside.store(inside.element(line, [j]), target, [j])
-
         size = BufferLine.whole(root).size
-        nest.each((nest.kernel.index(0), nest.kernel.index(size)), "j", one)
+        for inside, j in nest.times(size, "j"):
+            inside.store(inside.element(line, [j]), to[root], [j])

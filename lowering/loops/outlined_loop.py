@@ -88,9 +88,11 @@ class OutlinedLoop(Outlined):
             type_ = MemRefType(memref_of(line.buffer).element_type, [line.size // extent])
             self.own[line] = into.scratch(type_, line.buffer.name_hint)
         if extent > 1:
-            into.entry.each(into.bounds, "part", lambda inside, part: self._part(inside, part, args))
+            for inside, part in into.entry.over(into.bounds, "part"):
+                self._part(inside, part, args)
         else:
-            into.entry.each(into.bounds, "n", lambda inside, n: self._iteration(inside, n, args, {}))
+            for inside, n in into.entry.over(into.bounds, "n"):
+                self._iteration(inside, n, args, {})
             extent, chunk = loop.count, min(loop.count, max(1, self.costs.return_work // max(self.work(), 1)))
         into.close()
         into.op.sym_name = StringAttr(self.name("loop"))
@@ -168,20 +170,18 @@ class OutlinedLoop(Outlined):
 
         def move(line: BufferLine, comes: bool) -> None:
             size = line.size // self.parts.count
-
-            def one(inside: Nest, j: SSAValue) -> None:
+            for inside, j in nest.times(size, "j"):
                 s = inside.scalars
                 places = [(args[line], (s.of(ahead[size]) + s.of(j)).value), (self.own[line], j)]
                 (source, at), (to, there) = places if comes else reversed(places)
                 value = inside.builder.insert(memref.LoadOp.get(source, [at])).res
                 inside.builder.insert(memref.StoreOp.get(value, to, [there]))
 
-            nest.each((nest.kernel.index(0), nest.kernel.index(size)), "j", one)
-
         outer = [line for line in self.own if line in args]
         for line in outer:
             move(line, True)
-        nest.each(bounds, "n", lambda inside, n: self._iteration(inside, n, {**args, **self.own}, ahead))
+        for inside, n in nest.over(bounds, "n"):
+            self._iteration(inside, n, {**args, **self.own}, ahead)
         for line in outer:
             move(line, False)
 
@@ -235,11 +235,8 @@ class OutlinedLoop(Outlined):
 
         def each(inside: Nest, halves: Sequence[_Halves], body: Callable[..., None]) -> None:
             for size, a, b in halves:
-
-                def one(deep: Nest, i: SSAValue, a: SSAValue = a, b: SSAValue = b) -> None:
-                    body(deep, i, a, b)
-
-                inside.each((nest.kernel.index(0), nest.kernel.index(size)), "j", one)
+                for deep, j in inside.times(size, "j"):
+                    body(deep, j, a, b)
 
         s, last = nest.scalars, self.loop.count - 1
         if last % 2:

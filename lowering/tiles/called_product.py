@@ -95,18 +95,12 @@ class CalledProduct(TiledProduct):
         assert self.rows is not None
         apart = self._lines + self.costs.line_bytes // element_bytes(self.factors.element)
         copy = kernel.scratch(MemRefType(self.factors.element, [self.rows * apart]), "left")
-
-        def row(inside: Nest, i: SSAValue) -> None:
+        for inside, i in nest.times(self.rows, "i"):
             number = (inside.scalars.of(first) + inside.scalars.of(i)).value
-
-            def one(deep: Nest, k: SSAValue) -> None:
+            for deep, k in inside.over((low, high), "k"):
                 s = deep.scalars
                 place = s.of(i) * apart + (s.of(k) - s.of(low))
                 deep.store(left.load(deep, number, k), copy, [place.value])
-
-            inside.each((low, high), "k", one)
-
-        nest.each((kernel.index(0), kernel.index(self.rows)), "i", row)
         return Lines(copy, apart)
 
     @property

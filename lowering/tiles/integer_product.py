@@ -57,7 +57,7 @@ def emit_integer_sums(
     for row, i in nest.over(rows, "i"):
         for at, j in row.over(columns, "j", rolled=True):
             at.store(at.scalars.const(0, i32), into.buffer, into.at(at, i, j))
-        for inside, n in row.over((kernel.index(0), kernel.index(whole // together)), "k"):
+        for inside, n in row.times(whole // together, "k"):
             add(inside, i, (inside.scalars.of(n) * together).value, together)
         if rest := factors.depth - whole:
             add(row, i, kernel.index(whole), rest)

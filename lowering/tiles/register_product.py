@@ -94,28 +94,25 @@ class RegisterProduct(TiledProduct):
         def row(inside: Nest, e: SSAValue) -> SSAValue:
             return (inside.scalars.of(first) + inside.scalars.of(e)).value
 
-        def step(inside: Nest, n: SSAValue) -> None:
+        for inside, n in nest.over((kernel.index(0), whole), "step", outlined=True):
             t = inside.scalars
             line = t.of(low) + t.of(n) * SIDE
             start = (t.of(n) * (rows * SIDE)).value
             merged.bring(
                 inside,
                 kernel.index(rows),
-                lambda deep, number: (deep.scalars.of(line.value) + number).value,
+                lambda deep, number, line=line: (deep.scalars.of(line.value) + number).value,
                 lambda deep, k, e: factors.left.load(deep, row(deep, e), k),
-                lambda deep, x, at: deep.store(x, copy, [(deep.scalars.of(start) + deep.scalars.of(at)).value]),
+                lambda deep, x, at, start=start: deep.store(
+                    x, copy, [(deep.scalars.of(start) + deep.scalars.of(at)).value]
+                ),
             )
-
-        def one(inside: Nest, k: SSAValue, e: SSAValue) -> None:
-            t = inside.scalars
-            place = t.of(whole) * ((rows - 1) * SIDE) + t.of(k) + t.of(e) * SIDE
-            number = factors.left.load(inside, row(inside, e), (t.of(low) + t.of(k)).value)
-            inside.store(number, copy, [place.value])
-
-        nest.each((kernel.index(0), whole), "step", step, outlined=True)
-        rest = (nest.scalars.of(whole) * SIDE).value
-        rows_of_left = kernel.index(0), kernel.index(rows)
-        nest.each((rest, length), "k", lambda inside, k: inside.each(rows_of_left, "i", lambda at, e: one(at, k, e)))
+        for inside, k in nest.over(((nest.scalars.of(whole) * SIDE).value, length), "k"):
+            for at, e in inside.times(rows, "i"):
+                t = at.scalars
+                place = t.of(whole) * ((rows - 1) * SIDE) + t.of(k) + t.of(e) * SIDE
+                number = factors.left.load(at, row(at, e), (t.of(low) + t.of(k)).value)
+                at.store(number, copy, [place.value])
         return Left(copy, first, low, rows)
 
     def _length(self, nest: Nest, low: SSAValue, high: SSAValue) -> SSAValue:
@@ -129,24 +126,17 @@ class RegisterProduct(TiledProduct):
         length = self._length(nest, low, high)
         whole, rest = nest.quotient(length, SIDE), nest.remainder(length, SIDE)
 
-        def line(inside: Nest, i: SSAValue) -> None:
-            def place(deep: Nest, n: SSAValue, k: SSAValue) -> SSAValue:
-                s = deep.scalars
-                return (s.of(n) * (rows * SIDE) + s.of(i) * SIDE + s.of(k)).value
+        def one(deep: Nest, i: SSAValue, n: SSAValue, k: SSAValue) -> None:
+            s = deep.scalars
+            x = left.load(deep, (s.of(first) + s.of(i)).value, (s.of(low) + s.of(n) * SIDE + s.of(k)).value)
+            deep.store(x, copy, [(s.of(n) * (rows * SIDE) + s.of(i) * SIDE + s.of(k)).value])
 
-            def one(deep: Nest, n: SSAValue, k: SSAValue) -> None:
-                s = deep.scalars
-                x = left.load(deep, (s.of(first) + s.of(i)).value, (s.of(low) + s.of(n) * SIDE + s.of(k)).value)
-                deep.store(x, copy, [place(deep, n, k)])
-
-            inside.each(
-                (kernel.index(0), whole),
-                "n",
-                lambda at, n: at.lanes((kernel.index(0), kernel.index(SIDE)), "k", lambda deep, k: one(deep, n, k)),
-            )
-            inside.each((kernel.index(0), rest), "k", lambda at, k: one(at, whole, k))
-
-        nest.each((kernel.index(0), kernel.index(rows)), "i", line)
+        for inside, i in nest.times(rows, "i"):
+            for at, n in inside.over((kernel.index(0), whole), "n"):
+                for deep, k in at.times(SIDE, "k", lanes=True):
+                    one(deep, i, n, k)
+            for at, k in inside.over((kernel.index(0), rest), "k"):
+                one(at, i, whole, k)
         return Left(copy, first, low, rows)
 
     def _block(self, nest: Nest, panel: Panel, rows: TileRows) -> None:

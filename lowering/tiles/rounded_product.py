@@ -95,10 +95,7 @@ def _spread(nest: Nest, first: SSAValue, count: int, size: int, body: Callable[[
     if count <= size:
         body(nest, first)
         return
-
-    def one(inside: Nest, n: SSAValue) -> None:
+    for inside, n in nest.times(-(-count // size), "part"):
         s = inside.scalars
         start = s.minimum(s.of(n) * size, s.of(nest.kernel.index(count - size)))
         body(inside, (s.of(first) + start).value)
-
-    nest.each((nest.kernel.index(0), nest.kernel.index(-(-count // size))), "part", one)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -41,18 +41,12 @@ class SideBySide:
         store: Callable[[Nest, Scalar, SSAValue], None],
     ) -> None:
         """`store` the first `count` elements of all lines at their places; `load` gets where a line lies and which."""
-
-        def merge(inside: Nest, group: SSAValue, rows: Sequence[SSAValue], e: SSAValue) -> None:
-            place = self._of_group(inside, group, e)
+        for inside, place, rows, e in self._by_groups(nest, count, line):
             for number, row in enumerate(rows):
                 inside.store(load(inside, row, e), self.between, [_behind(inside, place, number)])
-
-        def together(inside: Nest, e: SSAValue) -> None:
+        for inside, e in _neighbours(nest, _times(nest, count, MERGED)):
             for group in range(self._groups):
                 store(inside, self._merged(inside, e, group), self._place(inside, e, group))
-
-        self._by_groups(nest, count, line, merge)
-        _neighbours(nest, _times(nest, count, MERGED), together)
 
     def take(
         self,
@@ -63,18 +57,12 @@ class SideBySide:
         store: Callable[[Nest, Scalar, SSAValue, SSAValue], None],
     ) -> None:
         """What `bring` does, backwards."""
-
-        def apart(inside: Nest, e: SSAValue) -> None:
+        for inside, e in _neighbours(nest, _times(nest, count, MERGED)):
             for group in range(self._groups):
                 inside.store(load(inside, self._place(inside, e, group)), self.between, [self._start(inside, e, group)])
-
-        def split(inside: Nest, group: SSAValue, rows: Sequence[SSAValue], e: SSAValue) -> None:
-            place = self._of_group(inside, group, e)
+        for inside, place, rows, e in self._by_groups(nest, count, line):
             for number, row in enumerate(rows):
                 store(inside, inside.load(self.between, [_behind(inside, place, number)]), row, e)
-
-        _neighbours(nest, _times(nest, count, MERGED), apart)
-        self._by_groups(nest, count, line, split)
 
     @property
     def _groups(self) -> int:
@@ -89,26 +77,21 @@ class SideBySide:
     def _place(self, nest: Nest, e: SSAValue, group: int) -> SSAValue:
         return _behind(nest, (nest.scalars.of(e) * self._groups).value, group)
 
-    def _of_group(self, nest: Nest, group: SSAValue, e: SSAValue) -> SSAValue:
-        s = nest.scalars
-        return ((s.of(group) * self.most + s.of(e)) * MERGED).value
-
     def _by_groups(
-        self,
-        nest: Nest,
-        count: SSAValue,
-        line: Line,
-        body: Callable[[Nest, SSAValue, Sequence[SSAValue], SSAValue], None],
-    ) -> None:
-        """`body` for each element of every group of lines `group`, `group + groups`, ..."""
+        self, nest: Nest, count: SSAValue, line: Line
+    ) -> Iterator[tuple[Nest, SSAValue, Sequence[SSAValue], SSAValue]]:
+        """
+        Loops over each element of every group of lines `group`, `group + groups`, ...
 
-        def one(inside: Nest, group: SSAValue) -> None:
+        The body has the place of the element in `between`, where the lines lie, and the number of the element.
+        """
+        for inside, group in nest.times(self._groups, "group"):
             s = inside.scalars
             starts = [s.of(_behind(inside, group, number * self._groups)) for number in range(MERGED)]
             rows = [line(inside, start) for start in starts]
-            _neighbours(inside, count, lambda deep, e: body(deep, group, rows, e))
-
-        nest.each((nest.kernel.index(0), nest.kernel.index(self._groups)), "group", one)
+            for deep, e in _neighbours(inside, count):
+                t = deep.scalars
+                yield deep, ((t.of(group) * self.most + t.of(e)) * MERGED).value, rows, e
 
 
 def _behind(nest: Nest, place: SSAValue, count: int) -> SSAValue:
@@ -120,6 +103,6 @@ def _times(nest: Nest, count: SSAValue, factor: int) -> SSAValue:
     return nest.kernel.index(known * factor) if known is not None else (nest.scalars.of(count) * factor).value
 
 
-def _neighbours(nest: Nest, count: SSAValue, body: Callable[[Nest, SSAValue], None]) -> None:
-    """A loop over neighbours in memory that carries nothing: vectors are made of it before it is written out."""
-    nest.each((nest.kernel.index(0), count), "e", body, rolled=True)
+def _neighbours(nest: Nest, count: SSAValue) -> Iterator[tuple[Nest, SSAValue]]:
+    """A loop over neighbours in memory that carries nothing: vectors are made of it before it is unrolled."""
+    return nest.over((nest.kernel.index(0), count), "e", rolled=True)

@@ -3,7 +3,7 @@ Which tiles there are, and what is copied for them, is in `tiled_product.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, TypeAlias
@@ -77,22 +77,21 @@ class Panel:
         lane = s.of(j) - vector * lanes if vector else s.of(j)
         return [nest.kernel.index(vector), (line * lanes + lane).value]
 
-    def lanes(self, nest: Nest, lanes: int, body: Lane, copied: bool = True, whole: bool = False) -> None:
+    def lanes(
+        self, nest: Nest, lanes: int, copied: bool = True, whole: bool = False
+    ) -> Iterator[tuple[Nest, SSAValue, int]]:
         """
-        `body` for each column, as vectors of so many lanes: those of a copy that has them so one by one.
+        Loops over the columns, as vectors of so many lanes: those of a copy that has them so one by one.
 
-        `whole`: for those that pad the last vector, too.
+        The body has a column and the number of its vector. `whole`: those that pad the last vector, too.
         """
         kernel = nest.kernel
         for low, high in pairwise(_cuts(self.width(lanes) if whole else self.columns, lanes)):
             step = lanes if self.by_vectors and copied else high - low
             for first in range(low, high, step):
-                vector = first // lanes
-                nest.lanes(
-                    (kernel.index(first), kernel.index(min(first + step, high))),
-                    "j",
-                    lambda inside, j, vector=vector: body(inside, j, vector),
-                )
+                bounds = kernel.index(first), kernel.index(min(first + step, high))
+                for inside, j in nest.over(bounds, "j", lanes=True):
+                    yield inside, j, first // lanes
 
 
 @dataclass(frozen=True)
@@ -220,18 +219,17 @@ class TileBlock:
         """All steps, in parts if something is done before each."""
         before, parts, (low, high) = self.before, self.rows.count, ends
         if before is None:
-            nest.each(ends, name, step)
+            for inside, k in nest.over(ends, name):
+                step(inside, k)
             return
         s = nest.scalars
         each = s.div(s.of(high) - s.of(low) + (parts - 1), parts)
-
-        def part(inside: Nest, n: SSAValue) -> None:
+        for inside, n in nest.times(parts, "part"):
             t = inside.scalars
             before(inside, n)
             first = t.of(low) + t.of(n) * each
-            inside.each((first.value, t.minimum(first + each, t.of(high)).value), name, step)
-
-        nest.each((nest.kernel.index(0), nest.kernel.index(parts)), "part", part)
+            for deep, k in inside.over((first.value, t.minimum(first + each, t.of(high)).value), name):
+                step(deep, k)
 
     def _rows(
         self,
@@ -241,15 +239,10 @@ class TileBlock:
         whole: bool = False,
     ) -> None:
         """What `line` does with each lane, given the row's number in the tile and in all."""
-        zero, count = nest.kernel.index(0), self.rows.count
-
-        def one(inside: Nest, r: SSAValue) -> None:
-            self.panel.lanes(inside, self.lanes, line(inside, r, self.rows.at(inside, r)), copied, whole)
-
-        if count == 1:
-            one(nest, zero)
-        else:
-            nest.each((zero, nest.kernel.index(count)), "r", one, rolled=self.ROLLED)
+        for inside, r in nest.times(self.rows.count, "r", rolled=self.ROLLED):
+            lane = line(inside, r, self.rows.at(inside, r))
+            for deep, j, vector in self.panel.lanes(inside, self.lanes, copied, whole):
+                lane(deep, j, vector)
 
     def _sums_of(self, nest: Nest, r: SSAValue) -> list[SSAValue]:
         """The numbers of the lines of sums, one for each chain, of a row of the tile."""
@@ -320,13 +313,12 @@ class TileBlock:
         step = nest.scalars.of(stride)
 
         def group(inside: Nest, first: SSAValue, place: SSAValue, rows: int) -> None:
-            def one(deep: Nest, t: SSAValue) -> None:
+            for deep, t in inside.over((zero, nest.kernel.index(rows)), "t"):
                 s = deep.scalars
                 number = deep.load(left.buffer, [place, (s.of(t) * step).value])
                 lane = body(deep, (s.of(first) + s.of(t)).value, number)
-                self.panel.lanes(deep, self.lanes, lane, whole=True)
-
-            inside.each((zero, nest.kernel.index(rows)), "t", one)
+                for at, j, vector in self.panel.lanes(deep, self.lanes, whole=True):
+                    lane(at, j, vector)
 
         whole = count // GROUP * GROUP
         place = {"first": nest.scalars.freeze(nest.scalars.of(left.at(nest, zero, k)[0])).value}

@@ -136,23 +136,16 @@ class TiledProduct:
 
         def bring(at: Nest, tile: Callable[[Nest, SSAValue], TileRows], count: int) -> None:
             """So many tiles that lie side by side: what they have of a line comes at once."""
-
-            def one(inside: Nest, n: SSAValue, k: SSAValue) -> None:
-                rows = tile(inside, n)
-
-                def number(deep: Nest, r: SSAValue) -> None:
-                    deep.store(factors.left.load(deep, rows.at(deep, r), k), copy, left.place(deep, rows, k, r))
-
-                inside.lanes((kernel.index(0), kernel.index(rows.count)), "r", number)
-
-            at.each((low, high), "k", lambda line, k: _times(line, count, "n", lambda deep, n: one(deep, n, k)))
-
-        def some(at: Nest, n: SSAValue) -> None:
-            first = _nth(at, kernel.index(0), n, beside)
-            bring(at, lambda deep, m: self._tile(deep, _nth(deep, first, m, 1)), beside)
+            for line, k in at.over((low, high), "k"):
+                for inside, n in line.times(count, "n"):
+                    rows = tile(inside, n)
+                    for deep, r in inside.times(rows.count, "r", lanes=True):
+                        deep.store(factors.left.load(deep, rows.at(deep, r), k), copy, left.place(deep, rows, k, r))
 
         if whole:
-            _times(nest, whole // beside, "i", some)
+            for at, n in nest.times(whole // beside, "i"):
+                first = _nth(at, kernel.index(0), n, beside)
+                bring(at, lambda deep, m, first=first: self._tile(deep, _nth(deep, first, m, 1)), beside)
         if rest:
             last = (nest.scalars.of(self.ends[0]) + whole * height).value
             bring(nest, lambda _at, _n: TileRows(last, rest), 1)
@@ -194,14 +187,11 @@ class TiledProduct:
         if twice:
             whole, rest = whole + 1, 0
         if whole:
-
-            def one(inside: Nest, n: SSAValue) -> None:
+            for inside, n in nest.times(whole, "j"):
                 t, column = inside.scalars, _nth(inside, first, n, wide)
                 if twice:
                     column = t.minimum(t.of(column), t.of(first) + (self.columns - wide)).value
                 self._panel(inside, Panel(low, high, column, wide))
-
-            _times(nest, whole, "j", one)
         if rest:
             if not self.goes_on and self.columns >= (lanes := -(-rest // self.tile.lanes) * self.tile.lanes):
                 rest = lanes
@@ -215,13 +205,10 @@ class TiledProduct:
         whole = s.div(s.of(width), wide)
         suffice = s.minimum(whole, 1)
         panels = s.div(s.of(width) + (wide - 1), wide) * suffice
-
-        def panel(inside: Nest, n: SSAValue) -> None:
+        for inside, n in nest.over((nest.kernel.index(0), panels.value), "j"):
             t = inside.scalars
             column = t.of(first) + t.minimum(t.of(n) * wide, t.of(width) - wide)
             self._panel(inside, Panel(low, high, column.value, wide))
-
-        nest.each((nest.kernel.index(0), panels.value), "j", panel)
         few = s.of(width) * (s.of(nest.kernel.index(1)) - suffice)
         emit_sums(self.factors, nest, self.ends, (first, (s.of(first) + few).value), outlined=True)
 
@@ -238,26 +225,20 @@ class TiledProduct:
             if self._overlaps:
                 whole, rest = whole + 1, 0
             if whole:
-                _times(
-                    nest, whole, "i", lambda at, n: self._whole(at, panel, n, -(-self._lines // whole)), outlined=True
-                )
+                for at, n in nest.times(whole, "i", outlined=True):
+                    self._whole(at, panel, n, -(-self._lines // whole))
             if rest:
                 last = (s.of(first) + whole * height).value if whole else first
                 self._block(nest, panel, TileRows(last, rest))
             return
         count = s.of(end) - s.of(first)
         whole = s.div(count, height)
-        nest.each(
-            (nest.kernel.index(0), whole.value),
-            "i",
-            lambda at, n: self._whole(at, panel, n, self.costs.prefetched_lines),
-            outlined=True,
-        )
+        for at, n in nest.over((nest.kernel.index(0), whole.value), "i", outlined=True):
+            self._whole(at, panel, n, self.costs.prefetched_lines)
         if height > 1:
             rest = s.of(first) + whole * s.of(nest.kernel.index(height))
-            nest.each(
-                (rest.value, end), "i", lambda inside, i: self._block(inside, panel, TileRows(i, 1)), outlined=True
-            )
+            for inside, i in nest.over((rest.value, end), "i", outlined=True):
+                self._block(inside, panel, TileRows(i, 1))
 
     def _whole(self, nest: Nest, panel: Panel, number: SSAValue, fetched: int) -> None:
         """A tile of all its rows; before it so many lines of the next panel are brought nearer."""
@@ -278,15 +259,12 @@ class TiledProduct:
         last = s.of(kernel.index(right.columns - 1))
 
         each_bytes = element_bytes(memref_of(right.buffer).element_type)
-
-        def line(inside: Nest, k: SSAValue) -> None:
+        for inside, k in nest.over(ends, "k"):
             t = inside.scalars
             for ahead in range(0, panel.columns, self.costs.line_bytes // each_bytes):
                 j = t.minimum(t.of(panel.column) + (panel.columns + ahead), last)
                 for place in right.places(inside, k, j.value):
                     inside.builder.insert(PrefetchOp(right.buffer, right.at(inside, *place)))
-
-        nest.each(ends, "k", line)
 
     def _pads(self, panel: Panel) -> bool:
         """
@@ -304,14 +282,11 @@ class TiledProduct:
         kernel, last = nest.kernel, self.factors.last
         assert last is not None
         copy = kernel.scratch(MemRefType(last.element, [last.depth, panel.columns]), "last")
-
-        def one(inside: Nest, k: SSAValue, j: SSAValue) -> None:
-            column = (inside.scalars.of(panel.column) + inside.scalars.of(j)).value
-            inside.store(last.right.load(inside, k, column), copy, [k, j])
-
         columns = kernel.index(0), kernel.index(panel.columns)
         for k in map(kernel.index, range(last.depth)):
-            nest.each(columns, "j", lambda inside, j, k=k: one(inside, k, j))
+            for inside, j in nest.over(columns, "j"):
+                column = (inside.scalars.of(panel.column) + inside.scalars.of(j)).value
+                inside.store(last.right.load(inside, k, column), copy, [k, j])
         return copy
 
     def _copied(self, nest: Nest, panel: Panel) -> Panel:
@@ -331,12 +306,10 @@ class TiledProduct:
             inside.store(number, copy, panel.place(inside, k, j, vector, lanes))
 
         if right.lies_in_lines:
-
-            def line(inside: Nest, k: SSAValue) -> None:
-                panel.lanes(inside, lanes, lambda deep, j, vector: one(deep, k, j, vector))
+            for inside, k in nest.over((panel.low, panel.high), "k"):
+                for deep, j, vector in panel.lanes(inside, lanes):
+                    one(deep, k, j, vector)
                 self._pad(inside, panel, k)
-
-            nest.each((panel.low, panel.high), "k", line)
             return panel
         whole = panel.columns // lanes if lanes % MERGED == 0 else 0
         if whole:
@@ -344,20 +317,16 @@ class TiledProduct:
             merged = SideBySide(lanes, self._lines, between)
             vectors = kernel.index(0), kernel.index(whole)
             # or LLVM would keep the patterns of its shuffles in registers that the sums need
-            nest.each(
-                vectors, "vector", lambda inside, vector: self._bring(inside, panel, merged, vector), outlined=True
-            )
+            for inside, vector in nest.over(vectors, "vector", outlined=True):
+                self._bring(inside, panel, merged, vector)
         for vector in range(whole, -(-panel.columns // lanes)):
-            ends = vector * lanes, min((vector + 1) * lanes, panel.columns)
-            nest.each(
-                (kernel.index(ends[0]), kernel.index(ends[1])),
-                "j",
-                lambda inside, j, vector=vector: inside.each(
-                    (panel.low, panel.high), "k", lambda deep, k: one(deep, k, j, vector)
-                ),
-            )
+            first, end = vector * lanes, min((vector + 1) * lanes, panel.columns)
+            for inside, j in nest.over((kernel.index(first), kernel.index(end)), "j"):
+                for deep, k in inside.over((panel.low, panel.high), "k"):
+                    one(deep, k, j, vector)
         if panel.padded:
-            nest.each((panel.low, panel.high), "k", lambda inside, k: self._pad(inside, panel, k))
+            for inside, k in nest.over((panel.low, panel.high), "k"):
+                self._pad(inside, panel, k)
         return panel
 
     def _pad(self, nest: Nest, panel: Panel, k: SSAValue) -> None:
@@ -424,15 +393,6 @@ def _nth(nest: Nest, first: SSAValue, number: SSAValue, step: int) -> SSAValue:
     s = nest.scalars
     steps = s.of(number) if step == 1 else s.of(number) * s.of(nest.kernel.index(step))
     return (s.of(first) + steps).value
-
-
-def _times(nest: Nest, count: int, name: str, body: Callable[[Nest, SSAValue], None], outlined: bool = False) -> None:
-    """`body` for each number below `count`."""
-    zero = nest.kernel.index(0)
-    if count == 1:
-        body(nest, zero)
-    else:
-        nest.each((zero, nest.kernel.index(count)), name, body, outlined=outlined)
 
 
 def emit_sums(

@@ -9,12 +9,12 @@ import pytest
 from loop_runs import assert_close, compiled
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, f32
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
-from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
+from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel
 from xdsl_rlx.lowering.loops.in_place import store_in_place
 
 Array = np.ndarray[Any, Any]
@@ -144,13 +144,10 @@ def test_elements_that_others_are_computed_from_are_not_stored_over(backwards: b
     line = MemRefType(f32, [ELEMENTS])
     kernel = Kernel([line, line], ["old", "new"])
     old, new, *_ = kernel.block.args
-
-    def step(nest: Nest, i: SSAValue) -> None:
+    for nest, i in kernel.entry.over((kernel.index(0), kernel.index(ELEMENTS)), "i"):
         s = nest.scalars
         other = (s.of(kernel.index(ELEMENTS - 1)) - s.of(i)).value if backwards else i
         nest.store(nest.load(old, [other]), new, [i])
-
-    kernel.entry.each((kernel.index(0), kernel.index(ELEMENTS)), "i", step)
     assert store_in_place(kernel.entry, old, new, ELEMENTS) is possible
     (store,) = (op for op in kernel.block.walk() if isinstance(op, memref.StoreOp))
     assert store.memref is (old if possible else new)

@@ -100,7 +100,7 @@ def combine_kernel(acc: Accumulator) -> Launch:
     arg, out = kernel.block.args[0], kernel.block.args[1]
     for nest, j in kernel.entry.over(kernel.bounds, "j"):
         total = {acc: acc.start(nest, acc.type).value}
-        for inner, p in nest.over((kernel.index(0), kernel.index(pieces)), "p", total):
+        for inner, p in nest.times(pieces, "p", total):
             total[acc] = acc.combine(inner, total[acc], inner.load(arg, [p, j]).value)
         nest.store(nest.scalars.of(total[acc]), out, [j])
     return Launch(kernel.finish(), count, max(count, 1), (source,), (target,))
