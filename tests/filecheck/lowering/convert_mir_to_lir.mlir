@@ -277,9 +277,12 @@ func.func @order(%x: tensor<3xf32> {mir.name = "x", mir.kind = "input"}) -> tens
 // CHECK-NEXT: lir.launch @k2_copy over 16 by 16 reads(%x : memref<4x16xf32>) writes(%wide_4 : memref<4x16xf32, strided<[66, 1]>>)
 // CHECK-NEXT: %wide_5 = lir.view %wide at 48 : memref<4x66xf32> to memref<4x2xf32, strided<[66, 1]>>
 // CHECK-NEXT: lir.launch @k3_copy over 4 by 4 reads(%c : memref<4x2xf32>) writes(%wide_5 : memref<4x2xf32, strided<[66, 1]>>)
-// CHECK-NEXT: %b_1 = lir.view %b at 0 : memref<4x16xf32> to memref<16x4xf32, strided<[1, 16]>>
-// CHECK-NEXT: lir.launch @k4_copy over 16 by 16 reads(%b_1 : memref<16x4xf32, strided<[1, 16]>>) writes(%turned : memref<16x4xf32>)
+// CHECK-NEXT: %0 = lir.slot : memref<1x64xf32>
+// CHECK-NEXT: %b_1 = lir.view %b at 0 : memref<4x16xf32> to memref<1x16x4xf32, strided<[0, 1, 16]>>
+// CHECK-NEXT: %turned_1 = lir.view %turned at 0 : memref<16x4xf32> to memref<1x16x4xf32>
+// CHECK-NEXT: lir.launch @k4_copy over 1 by 1 reads(%b_1 : memref<1x16x4xf32, strided<[0, 1, 16]>>) writes(%turned_1, %0 : memref<1x16x4xf32>, memref<1x64xf32>)
 // CHECK-NEXT: }
+// CHECK: lir.call_function "transpose_f32" [16, 4, 16, 0](%{{.*}}) to(%between, %{{.*}}) at[
 func.func @parts(%x: tensor<4x16xf32>, %y: tensor<4x2xf32>) -> (tensor<4x66xf32>, tensor<16x4xf32>) {
   %a = mir.exp %x : tensor<4x16xf32>
   %b = mir.sin %x : tensor<4x16xf32>
