@@ -246,10 +246,12 @@ def _of_sequence(member: Any) -> Conversion:
         if not isinstance(x, Iterable):
             return (inner.convert(x),)
         found = _elements(cast("Iterable[Any]", x))
+        if inner is _FUNCTION and (others := [number for number, one in enumerate(found) if not callable(one)]):
+            raise _Misfit(f", whose element {others[0]} is {shown(found[others[0]])}")
         return tuple(inner.convert(one) for one in found)
 
     words = {int: "integers", float: "numbers", str: "names"}
-    others = "functions" if get_origin(member) is Callable else "values"
+    others = "functions" if inner is _FUNCTION else "values"
     return Conversion(convert, words.get(member, f"a sequence of {others}"))
 
 

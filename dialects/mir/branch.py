@@ -14,7 +14,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.bodies import (
     BodyOp,
@@ -267,9 +266,6 @@ class BranchBuilder(BuilderCore):
         is `(carry, trips)`, where `trips` is the trip count as i32. `remedy` replaces the words "set max_iterations" in
         the error of a gradient in reverse mode. GraphError if the carry changes its type.
         """
-        for what, function in (("condition", cond), ("body", body)):
-            if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
-                raise GraphError(f"while_loop: the {what} is a function of the carries, got {shown(function)}")
         if max_iterations is not None and not 0 <= max_iterations <= MOST_ITERATIONS:
             raise GraphError(f"while_loop: expected max_iterations from 0 to {MOST_ITERATIONS}, got {max_iterations}")
         carries = [self.operand(x) for x in several(init)]
@@ -324,8 +320,6 @@ class BranchBuilder(BuilderCore):
         with cleared_on_error(*blocks):
             returned: dict[str, Any] = {}
             for (what, function), block in zip(functions.items(), blocks, strict=True):
-                if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
-                    raise GraphError(f"{name}: {what} is a function of {len(given)} values, got {shown(function)}")
                 with filling(self.builder, block):
                     returned[what] = function(*given)
             one = not is_several(next(iter(returned.values())))

@@ -12,7 +12,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.bodies import (
     BodyOp,
@@ -161,8 +160,6 @@ class CustomFnBuilder(BuilderCore):
 
     def _body(self, what: str, function: Function, block: Block, likes: Sequence[SSAValue]) -> Any:
         """What a function returns of the arguments of its block, which are of these types."""
-        if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
-            raise GraphError(f"custom_fn: {what} is a function of {len(likes)} values, got {shown(function)}")
         if not _takes(function, len(likes)):
             raise GraphError(
                 f"custom_fn: {what} is called with {len(likes)} values, which it does not take; only floating-point "

@@ -11,7 +11,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.bodies import (
     BodyOp,
@@ -215,8 +214,6 @@ class RegionBuilder(BuilderCore):
 
     def _fill(self, name: str, function: Function, block: Block) -> None:
         """End a block with the one value that a function returns of its arguments."""
-        if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
-            raise GraphError(f"{name}: the body is a function of {len(block.args)} values, got {shown(function)}")
         with filling(self.builder, block):
             found = function(*map(self.value, block.args))
             if is_several(found):

@@ -12,7 +12,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.bodies import (
     BodyOp,
@@ -160,8 +159,6 @@ class ScanBuilder(BuilderCore):
         `checkpoints=k`, a gradient stores k carries and recomputes the others: with k the square root of the length,
         its memory grows with that root. GraphError if the carry changes its type, and for axes of different lengths.
         """
-        if not callable(body):  # pyright: ignore[reportUnnecessaryComparison]
-            raise GraphError(f"scan: the body is a function of a carry and an element, got {shown(body)}")
         carries = [self.operand(x) for x in several(init)]
         over = [] if xs is None else [self.operand(x) for x in several(xs)]
         times = _length(over, length, checkpoints)

@@ -60,15 +60,15 @@ def kept(g: rlx.Graph) -> Callable[..., Any]:
 WRONG: dict[str, tuple[Callable[[rlx.Graph, Any], object], str]] = {
     "no function": (
         lambda g, x: g.custom_fn(x, x),
-        "custom_fn: the function is a function of 1 values, got an object of type Value",
+        "custom_fn: fn: expected a function, got an object of type Value",
     ),
     "no vjp": (
         lambda g, x: g.custom_fn(lambda a: a, x, vjp=3),  # pyright: ignore
-        "custom_fn: the vjp is a function of 3 values, got 3",
+        "custom_fn: vjp: expected a function or None, got 3",
     ),
     "no jvp": (
         lambda g, x: g.custom_fn(lambda a: a, x, jvp="t"),  # pyright: ignore
-        "custom_fn: the jvp is a function of 2 values, got 't'",
+        "custom_fn: jvp: expected a function or None, got 't'",
     ),
     "a cotangent of an integer": (
         lambda g, x: g.custom_fn(lambda n: n, g.cast(x, "i32"), vjp=lambda n, y, d: d),

@@ -27,7 +27,7 @@ ONLY = "expected unary, binary, compare, where and cast ops in the body"
 WRONG: dict[str, tuple[Callable[[rlx.Graph, Any, Any], object], str]] = {
     "no function": (
         lambda g, x, i: g.elementwise_region(x, x),
-        "elementwise_region: the body is a function of 1 values, got an object of type Value",
+        "elementwise_region: fn: expected a function, got an object of type Value",
     ),
     "a tuple": (
         lambda g, x, i: g.elementwise_region(lambda a: (a, a), x),
