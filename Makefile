@@ -13,9 +13,8 @@ BIN := $(VENV)/bin
 STAMP = $(VENV)/.installed-
 
 # FileCheck files that have a RUN line of every kind; pytest runs the lines of all files in process.
-SMOKE := dialects/hir/ops dialects/hir/invalid dialects/mir/custom dialects/mir/dense rules/cast rules/control \
-  rules/factor transforms/convert_hir_to_mir lowering/lir_check_bounds lowering/lir_plan_memory \
-  lowering/lir_merge_lengths lowering/numba lowering/rlx_to_lir lowering/scan frontends/convert_stablehlo_to_mir \
+SMOKE := dialects/hir/ops dialects/hir/invalid dialects/mir/custom dialects/mir/dense lowering/lir_check_bounds \
+  lowering/lir_merge_lengths lowering/rlx_to_lir pipelines/llama.hir frontends/convert_stablehlo_to_mir \
   frontends/convert_stablehlo_to_mir_missing frontends/target_stablehlo
 
 # Tests start some hundreds of processes, each of which would compile all modules of the package again.
