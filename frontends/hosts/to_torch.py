@@ -49,9 +49,9 @@ def to_torch(
     Gradients of gradients are computed by `rlx`: `rlx.to_torch(rlx.grad(f))`. Raises FrontendError if torch is not
     installed, and for arguments that cannot be read.
     """
-    torch_module("to_torch")
     if not callable(f):
         raise FrontendError(f"to_torch: f: expected a function of trees of arrays, got {shown(f)}")
+    torch_module("to_torch")
     if isinstance(f, CompiledFunction) and f.donates:
         raise FrontendError(
             f"to_torch: '{name_of(f)}' donates arguments, which PyTorch would still read; compile it without donate"
