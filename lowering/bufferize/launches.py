@@ -138,7 +138,9 @@ class Launches:
         op.location = at
         reads: Mapping[SSAValue, Buffer] = {value: source}
         writes: Mapping[SSAValue, Buffer] = {op.result: target}
-        if (transposed := TransposedCopy.of(source, target, self.costs.l1_bytes)) is None:
+        # a kernel of its own is faster, which pays for its compilation in a loop
+        most_bytes = 0 if self.buffers.in_loop else self.costs.l1_bytes
+        if (transposed := TransposedCopy.of(source, target, most_bytes)) is None:
             self.group([op], reads, writes, stem="copy")
         else:
             site = Site([op], [reads, writes], also=[is_updated(target)])

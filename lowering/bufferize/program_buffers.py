@@ -28,14 +28,18 @@ class ProgramBuffers:
         self.block = program.body.block
         self.of: dict[SSAValue, Buffer] = {}
         self.destinations = Destinations()
+        self.in_loop = False
+        """Whether what is filled is the body of a loop, or inside of one."""
         self._console: Buffer | None = None
         self._views: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
 
     def inside(self, block: Block, lower: Callable[[], None]) -> None:
         """Lower into another block, whose values are not seen afterwards."""
         outer, views, filled = self.block, dict(self._views), set(self.destinations.filled)
-        self.block = block
+        in_loop, self.block = self.in_loop, block
+        self.in_loop = in_loop or isinstance(block.parent_op(), lir.LoopOp | lir.WhileOp)
         lower()
+        self.in_loop = in_loop
         self.block, self._views, self.destinations.filled = outer, views, filled
 
     def declare(self, op: lir.InputOp | lir.ParamOp | lir.OutputOp | lir.SlotOp, like: SSAValue) -> Buffer:

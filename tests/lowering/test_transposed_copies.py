@@ -88,6 +88,16 @@ def test_small_ones_are_calls(shape: tuple[int, ...]) -> None:
     assert is_called(turned, given(shape))
 
 
+def test_a_copy_in_a_loop_is_a_kernel() -> None:
+    def steps(x: Any) -> Any:
+        return rlx.scan(lambda carry, y: (carry + turned(turned(y) + 1), turned(y)), np.zeros((8, 9)), x)
+
+    x = given((5, 8, 9), "f8")
+    assert not is_called(steps, x)
+    for found, expected in zip(rlx.compile(steps)(x), (x.sum(0) + 5, turned(x)), strict=True):
+        check(found, expected)
+
+
 @pytest.mark.parametrize("shape", [(TOGETHER - 1, 9), (200, 300)])
 def test_large_and_narrow_ones_are_kernels(shape: tuple[int, ...]) -> None:
     assert not is_called(turned, given(shape))
