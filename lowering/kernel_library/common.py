@@ -22,7 +22,9 @@ from xdsl_rlx.lowering.tiles.tile_sizes import best_tile
 LARGE = 512
 """Rows and columns of a matmul whose tiles are the common ones."""
 
-_COPIED = _SORTED = ("f32", "f64", "i32", "i64")
+_ELEMENTS = ("f32", "f64", "i32", "i64")
+"""The element types of copies and sorts."""
+
 _RARE = re.compile(r"fourier_(?!stage).*_[567]_.*|fourier_stage_.*_by[57]_.*")
 """Steps of five to seven frames, which only transforms of five to seven frames in all have."""
 
@@ -40,12 +42,12 @@ def common_functions(model: CostModel) -> list[str]:
 
 
 def _copies() -> Iterator[str]:
-    for element in _COPIED:
+    for element in _ELEMENTS:
         yield TransposeFunction(element).name
 
 
 def _sorts() -> Iterator[str]:
-    for element in _SORTED:
+    for element in _ELEMENTS:
         for is_descending in (False, True):
             read = SortReadFunction(element, is_descending)
             yield from (read.name, SortWriteFunction(element, is_descending).name)
