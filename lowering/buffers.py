@@ -99,6 +99,8 @@ class Launch:
     chunk: int
     reads: tuple[Argument, ...]
     writes: tuple[Argument, ...]
+    blas_threads: int = 1
+    """How many threads BLAS and LAPACK have at most in it, if it is one piece."""
 
 
 def is_updated(buffer: Buffer) -> bool:

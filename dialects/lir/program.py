@@ -338,6 +338,9 @@ class LaunchOp(IRDLOperation):
 
     The kernel's buffers are `reads` then `writes`. A written buffer is not read before the kernel has written it,
     unless it was complete before this launch.
+
+    A launch of one chunk may say how many threads the library of BLAS and LAPACK has at most in its calls, where the
+    program and the process have as many; else it has one.
     """
 
     name = "lir.launch"
@@ -346,13 +349,15 @@ class LaunchOp(IRDLOperation):
     extent = prop_def(I64)
     chunk = prop_def(I64)
     in_order = opt_prop_def(UnitAttr)
+    blas_threads = opt_prop_def(I64)
     reads = var_operand_def(AnyMemRefConstr)
     writes = var_operand_def(AnyMemRefConstr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = (
-        "$kernel `over` $extent `by` $chunk (`in_order` $in_order^)? (`reads` `(` $reads^ `:` type($reads) `)`)? "
+        "$kernel `over` $extent `by` $chunk (`in_order` $in_order^)? (`blas_threads` $blas_threads^)? "
+        "(`reads` `(` $reads^ `:` type($reads) `)`)? "
         "`writes` `(` $writes `:` type($writes) `)` attr-dict"
     )
 
@@ -365,12 +370,15 @@ class LaunchOp(IRDLOperation):
         writes: Sequence[SSAValue],
         *,
         in_order: bool = False,
+        blas_threads: int = 1,
     ):
-        order: dict[str, Attribute] = {"in_order": UnitAttr()} if in_order else {}
+        options: dict[str, Attribute] = {"in_order": UnitAttr()} if in_order else {}
+        if blas_threads > 1:
+            options["blas_threads"] = i64_attr(blas_threads)
         Operation.__init__(
             self,
             operands=[*reads, *writes],
-            properties=order
+            properties=options
             | {
                 "kernel": SymbolRefAttr(kernel) if isinstance(kernel, str) else kernel,
                 "extent": i64_attr(extent),
@@ -384,11 +392,19 @@ class LaunchOp(IRDLOperation):
         """Pieces of this launch."""
         return -(-self.extent.value.data // self.chunk.value.data)
 
+    @property
+    def most_blas_threads(self) -> int:
+        """How many threads BLAS and LAPACK have at most."""
+        return 1 if self.blas_threads is None else self.blas_threads.value.data
+
     def verify_(self) -> None:
         if self.extent.value.data < 0 or self.chunk.value.data < 1:
             raise VerifyException(
                 f"expected extent >= 0 and chunk >= 1, got {self.extent.value.data} by {self.chunk.value.data}"
             )
+        if self.blas_threads is not None and (self.most_blas_threads < 2 or self.chunk_count > 1):
+            got = f"{self.chunk_count} chunks with {self.most_blas_threads}"
+            raise VerifyException(f"expected one chunk where BLAS has threads, and at least 2 of them, got {got}")
         # what holds nothing is not written, and views of it may be one value
         written = [x for x in self.writes if prod(memref_of(x).get_shape())]
         if len({*written}) != len(written) or {*written} & {*self.reads}:

@@ -40,6 +40,7 @@ class Step:
     chunk: int
     reads: tuple[Passed, ...]
     writes: tuple[Passed, ...]
+    blas_threads: int
 
 
 @dataclass(frozen=True)

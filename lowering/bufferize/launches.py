@@ -206,13 +206,14 @@ class Launches:
         for step in lowered.steps:
             reads = [self._pass(site, a) for a in step.reads]
             writes = [self._pass(site, a) for a in step.writes]
-            op = lir.LaunchOp(step.kernel, step.extent, step.chunk, reads, writes)
+            op = lir.LaunchOp(step.kernel, step.extent, step.chunk, reads, writes, blas_threads=step.blas_threads)
             op.location = location
             self.buffers.block.add_op(op)
 
     def _step(self, launch: Launch, site: Site, stem: str) -> Step:
         kernel = self.kernels.name_of(launch.kernel, stem)
-        return Step(kernel, launch.extent, launch.chunk, site.passed(launch.reads), site.passed(launch.writes))
+        reads, writes = site.passed(launch.reads), site.passed(launch.writes)
+        return Step(kernel, launch.extent, launch.chunk, reads, writes, launch.blas_threads)
 
     def _factors(self, ops: Iterable[Operation], reads: Mapping[SSAValue, Buffer]) -> Mapping[SSAValue, Buffer]:
         ready: dict[SSAValue, Buffer] = {}

@@ -151,7 +151,8 @@ class _Elided:
         assert block is not None
         writes = [target if value is source else value for value in writer.writes]
         extent, chunk = writer.extent.value.data, writer.chunk.value.data
-        new = LaunchOp(kernel, extent, chunk, reads, writes, in_order=writer.in_order is not None)
+        in_order, threads = writer.in_order is not None, writer.most_blas_threads
+        new = LaunchOp(kernel, extent, chunk, reads, writes, in_order=in_order, blas_threads=threads)
         new.location = writer.location
         self._move_before(writer, target, block)
         self.numbers[block][new] = self._number(writer, block)

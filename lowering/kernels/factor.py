@@ -3,7 +3,8 @@ LU is in `solve.py`."""
 
 from math import prod
 
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects.lir.lapack import LARGEST_INTEGER, GesddOp, SyevdOp
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX
@@ -39,6 +40,14 @@ SMALL_CHOLESKY, SMALL_EIGH, SMALL_QR, SMALL_SVD = 48, 8, 48, 24
 SMALL_EIGH_VALUES, SMALL_SVD_VALUES = 3, 4
 """The same where only values are needed, which other kernels compute beyond. Benchmark: `eigvalsh` and `singular
 values` of breadth.py, for batches of small matrices."""
+
+SHARED_EIGH, SHARED_QR = 400, 800
+SHARED_SVD: dict[Attribute, int] = {f32: 1000, f64: 400}
+"""Columns from which LAPACK is faster with threads of its own, for a single matrix. Benchmark: `eigvalsh 500` and `qr`
+of breadth.py on two threads."""
+
+THREAD_COLUMNS = 128
+"""Columns for each of these threads: with more of them, they wait for each other."""
 
 BLOCK = 64
 """Columns that LAPACK takes together where it has the workspace; no blocks that it chooses are larger."""
@@ -153,6 +162,10 @@ def eigh_nest(op: EighOp, work: Work) -> None:
                     v[i, k] = (-lines[k, i] if down else lines[k, i]) + gone
 
 
+def _threads_from(least: int, n: int) -> int:
+    return n // THREAD_COLUMNS if n >= least else 1
+
+
 def _eigh_by_lapack(work: Work, reads: list[Argument], writes: list[Argument], vectors_too: bool) -> None:
     """The vectors are lines to LAPACK, and turned into columns where they are."""
     batch, n, _ = writes[1].shape
@@ -161,7 +174,7 @@ def _eigh_by_lapack(work: Work, reads: list[Argument], writes: list[Argument], v
     writes.append(work.scratch_per_piece(batch, cost, (room + BLOCK * (n + BLOCK),), element, "room"))
     writes.append(work.scratch_per_piece(batch, cost, (steps,), i32, "steps"))
 
-    @work.over(batch, cost, reads, writes)
+    @work.over(batch, cost, reads, writes, blas_threads=_threads_from(SHARED_EIGH, n))
     def diagonalise(it: Iteration, operand: Array, values: Array, vectors: Array, room: Array, steps: Array) -> None:
         w, v, info = values[it.index], vectors[it.index], scratch(1, i32)
         info[0] = 1
@@ -297,7 +310,7 @@ def _qr_by_lapack(work: Work, reads: list[Argument], writes: list[Argument], vec
     room = {"lines": (n, m), "scales": (n,), "signs": (n,), "room": (BLOCK * n,)}
     writes += [work.scratch_per_piece(batch, cost, extents, element, name) for name, extents in room.items()]
 
-    @work.over(batch, cost, reads, writes)
+    @work.over(batch, cost, reads, writes, blas_threads=_threads_from(SHARED_QR, n))
     def factorise(
         it: Iteration, operand: Array, q: Array, r: Array, lines: Array, scales: Array, signs: Array, room: Array
     ) -> None:
@@ -423,7 +436,7 @@ def _svd_by_lapack(work: Work, reads: list[Argument], writes: list[Argument], ve
     writes += [work.scratch_per_piece(batch, cost, shape, element, name) for name, shape in extents.items()]
     writes.append(work.scratch_per_piece(batch, cost, (steps,), i32, "steps"))
 
-    @work.over(batch, cost, reads, writes)
+    @work.over(batch, cost, reads, writes, blas_threads=_threads_from(SHARED_SVD[element], n))
     def factorise(
         it: Iteration,
         operand: Array,

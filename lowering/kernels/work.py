@@ -148,18 +148,26 @@ class Work:
         return best if longest(best) * (1 + UNEVEN) < longest(largest) else largest
 
     def over(
-        self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument], chunk: int | None = None
+        self,
+        extent: int,
+        work: int,
+        reads: Sequence[Argument],
+        writes: Sequence[Argument],
+        chunk: int | None = None,
+        *,
+        blas_threads: int = 1,
     ) -> Callable[[Callable[..., None]], None]:
         """
         Decorator: a launch of `extent` iterations of about `work` scalar operations each; none if `extent` is 0.
 
         `chunk` iterations are a piece, by default as many as `work` asks for. The function is one iteration,
-        `function(it, *reads, *writes)`, of the subset of `nest`, or is one already.
+        `function(it, *reads, *writes)`, of the subset of `nest`, or is one already. If all are one piece, the calls of
+        BLAS and LAPACK in it have up to `blas_threads` threads.
         """
 
         def launch(function: Callable[..., None]) -> None:
             body = function if isinstance(function, Nested) else nest(function)
-            self.launch(extent, work, reads, writes, body.emit, chunk)
+            self.launch(extent, work, reads, writes, body.emit, chunk, blas_threads=blas_threads)
 
         return launch
 
@@ -171,6 +179,8 @@ class Work:
         writes: Sequence[Argument],
         emit: Callable[[Nest, SSAValue, SSAValue, Sequence[SSAValue]], None],
         chunk: int | None = None,
+        *,
+        blas_threads: int = 1,
     ) -> None:
         """As `over`, where `emit(nest, index, piece, buffers)` inserts the ops of one iteration."""
         if not extent:
@@ -182,7 +192,8 @@ class Work:
         piece = entry.quotient(kernel.bounds[0], chunk)
         for inside, index in entry.over(kernel.bounds, "i"):
             emit(inside, index, piece, buffers)
-        self.launches.append(Launch(kernel.finish(), extent, chunk, tuple(reads), tuple(writes)))
+        blas_threads = blas_threads if extent <= chunk else 1
+        self.launches.append(Launch(kernel.finish(), extent, chunk, tuple(reads), tuple(writes), blas_threads))
 
     def again(self, extent: int, reads: Sequence[Argument], writes: Sequence[Argument], back: int = 1) -> None:
         """A launch, the last one by default, once more, with `extent` iterations and other buffers of its types."""

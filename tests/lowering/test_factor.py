@@ -9,7 +9,7 @@ from cost_models import costs
 from numerics.families.factor import positive, spread
 
 import xdsl_rlx as rlx
-from xdsl_rlx.dialects.lir import LapackOp
+from xdsl_rlx.dialects.lir import LapackOp, LaunchOp
 from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 from xdsl_rlx.lowering.kernels import factor
 
@@ -175,6 +175,27 @@ def test_gradients_of_what_lapack_computed(op: str):
     toward /= np.abs(toward).max()
     ends = [float(run(a=a + way * step * toward)[0]) for way in (1, -1)]
     np.testing.assert_allclose((slope * toward).sum(), (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "most"),
+    [
+        ("eigvalsh", (512, 512), [4]),
+        ("eigvalsh", (1, 400, 400), [3]),
+        ("eigvalsh", (399, 399), []),
+        ("eigvalsh", (2, 400, 400), []),
+        ("qr", (800, 800), [6]),
+    ],
+)
+def test_lapack_has_threads_for_a_single_large_matrix(op: str, shape: tuple[int, ...], most: list[int]):
+    """Batches are cut up instead: each thread has matrices of its own."""
+    function: Any = getattr(np.linalg, op)
+    a = np.random.default_rng(0).standard_normal(shape)
+    a = a + a.swapaxes(-1, -2) if op == "eigvalsh" else a
+    launches = [x for x in lower_to_lir(rlx.trace(function, a).module, 2).walk() if isinstance(x, LaunchOp)]
+    assert [x.most_blas_threads for x in launches if x.blas_threads] == most
+    for ours, exact in zip(np.atleast_1d(rlx.compile(function, threads=2)(a)), np.atleast_1d(function(a)), strict=True):
+        np.testing.assert_allclose(abs(ours), abs(exact), atol=1e-11 * abs(exact).max(), rtol=0)
 
 
 @pytest.mark.sampled

@@ -269,6 +269,8 @@ class LaunchRow(Table):
     EXTENT: int
     CHUNK: int
     CHUNKS: int
+    BLAS_THREADS: int
+    """How many threads BLAS and LAPACK have at most; above 1, the launch is one chunk and all of its phase."""
 
 
 MOST_PASSED = 12

@@ -77,6 +77,8 @@ class ScheduledLaunch:
     moves: tuple[ArgumentMove, ...] = ()
     in_order: bool = False
     """Its pieces follow each other."""
+    blas_threads: int = 1
+    """How many threads BLAS and LAPACK have at most in it, which then is one piece."""
 
     @property
     def chunks(self) -> int:
@@ -246,6 +248,7 @@ def _item(fields: dict[str, Any]) -> Item:
         fields["independent"],
         _moves(fields["moves"]),
         fields["in_order"],
+        fields["blas_threads"],
     )
 
 

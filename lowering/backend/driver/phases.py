@@ -91,7 +91,7 @@ def phases(schedule: Sequence[Item]) -> list[Step]:
         if not item.chunks:
             continue
         last = split[-1] if split else None
-        if not isinstance(last, Phase):
+        if not isinstance(last, Phase) or item.blas_threads > 1 or last.launches[0].blas_threads > 1:
             split.append(Phase([item], item.is_serial))
         elif item.independent and not item.in_order and (not last.serial or last.is_one_chunk):
             last.launches.append(item)
@@ -258,6 +258,7 @@ class _Writer:
                     LaunchRow.EXTENT: launch.extent,
                     LaunchRow.CHUNK: launch.chunk,
                     LaunchRow.CHUNKS: launch.chunks,
+                    LaunchRow.BLAS_THREADS: launch.blas_threads,
                 }
             )
             for base, offset in launch.args:

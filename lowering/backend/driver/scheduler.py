@@ -230,8 +230,23 @@ def turn(row: int, bases: int) -> int:
     return row if begins else peek(loop + LoopRow.FIRST)
 
 
-def walk(plan: int, bases: int) -> int:
-    """Run every phase in order, as often as its loops say; gives how many. The caller holds the run lock."""
+def run_alone(plan: int, phase: int, bases: int, blas_threads: int) -> None:
+    """A phase on this thread; BLAS and LAPACK may have up to so many, which are the caller's while it runs."""
+    blas_threads = min(blas_threads, peek(peek(phase + PhaseRow.LAUNCH) + LaunchRow.BLAS_THREADS))
+    set_threads = peek(plan + PlanTable.SET_BLAS_THREADS)
+    if blas_threads > 1:
+        invoke(set_threads, blas_threads)
+    run_chunks(phase, bases, 0, peek(phase + PhaseRow.CHUNKS), 0)
+    if blas_threads > 1:
+        invoke(set_threads, 1)
+
+
+def walk(plan: int, bases: int, blas_threads: int) -> int:
+    """
+    Run every phase in order, as often as its loops say; gives how many. The caller holds the run lock.
+
+    BLAS has one thread; it had `blas_threads` before.
+    """
     pool = peek(plan + PlanTable.POOL)
     phase = peek(plan + PlanTable.PHASES)
     count = peek(plan + PlanTable.PHASE_COUNT)
@@ -239,6 +254,7 @@ def walk(plan: int, bases: int) -> int:
     limit = peek(plan + PlanTable.THREADS) - 1
     alone = limit == 0 or peek(pool + PoolTable.WORKERS) == 0
     usual = peek(plan + PlanTable.NS)
+    blas_threads = min(blas_threads, limit + 1)
     may_wake = usual > WAKE_RUN_NS
     wake_again = usual > WAKE_PHASE_NS * peek(plan + PlanTable.PHASE_RUNS)
     brief = peek(bases + CallBlock.BRIEF - CallBlock.BASES)
@@ -255,7 +271,7 @@ def walk(plan: int, bases: int) -> int:
             # where a check has failed, this takes too long, or is an interrupt, no loop goes on
             phase = turn(phase, bases) if peek(bases + CallBlock.STATUS - CallBlock.BASES) == 0 else end
         elif alone or peek(phase + PhaseRow.TICKETS) == 1:
-            run_chunks(phase, bases, 0, peek(phase + PhaseRow.CHUNKS), 0)
+            run_alone(plan, phase, bases, blas_threads)
             runs += 1
         else:
             run_parallel(pool, phase, bases, limit, may_wake)
@@ -288,7 +304,7 @@ def execute(plan: int, block: int) -> None:
     engine = peek(plan + PlanTable.ENGINE)
     if engine != 0:
         poke(engine + EngineTable.PROGRAM, peek(plan + PlanTable.KEY))
-    phases = walk(plan, block + CallBlock.BASES)
+    phases = walk(plan, block + CallBlock.BASES, threads)
     if threads != 1:
         invoke(set_threads, threads)
     copy = block + peek(plan + PlanTable.COPIES)

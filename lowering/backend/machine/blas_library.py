@@ -6,6 +6,8 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from ctypes import CDLL
 from dataclasses import dataclass
 from functools import cache
@@ -82,6 +84,24 @@ def _mkl(path: Path) -> Blas:
     return Blas("mkl", tuple(_address(handle, name + "_") for name in FUNCTIONS), 0, 0)
 
 
+_SPIN, _SPIN_TICKS = "OPENBLAS_THREAD_TIMEOUT", "21"
+"""What OpenBLAS reads when it is loaded: the power of two of clock ticks that its threads look for work before they
+sleep, here about a millisecond. With its 26 they would hold up the launches behind the one that they took part in."""
+
+
+@contextmanager
+def _threads_sleep_early() -> Iterator[None]:
+    """For a library of OpenBLAS that is loaded in the block, unless the environment says something else."""
+    if _SPIN in os.environ:
+        yield
+        return
+    os.environ[_SPIN] = _SPIN_TICKS
+    try:
+        yield
+    finally:
+        del os.environ[_SPIN]
+
+
 def _bundled_openblas() -> Blas | None:
     # the same file that scipy.linalg would load, without the 0.1 s that importing scipy.linalg takes
     spec = importlib.util.find_spec("scipy")
@@ -90,7 +110,8 @@ def _bundled_openblas() -> Blas | None:
     folder = Path(spec.origin).parent
     places = (folder.parent / "scipy.libs", folder / ".dylibs")
     for path in sorted(path for place in places for path in place.glob("libscipy_openblas-*")):
-        handle = CDLL(str(path))
+        with _threads_sleep_early():
+            handle = CDLL(str(path))
         addresses = tuple(_address(handle, f"scipy_{name}_") for name in FUNCTIONS)
         if all(addresses):
             get, set_ = (_address(handle, f"scipy_openblas_{verb}_num_threads") for verb in ("get", "set"))

@@ -212,6 +212,7 @@ class _Builder:
             independent,
             tuple(move for number, (_, place) in enumerate(args) for move in _moves(number, place, loops)),
             op.in_order is not None,
+            op.most_blas_threads,
         )
 
     def _interval(self, value: SSAValue) -> tuple[int, ByteSpan]:

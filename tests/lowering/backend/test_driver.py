@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -221,6 +222,30 @@ def test_blas_runs_in_the_table_and_gets_its_threads_back(build, make):
         assert get() == 2
     finally:
         put(before)
+
+
+@pytest.mark.parametrize(("most", "threads", "found", "calls"), [
+    (4, 2, 3, [1, 2, 1, 3]), (2, 4, 3, [1, 2, 1, 3]), (4, 1, 3, [1, 3]), (1, 2, 3, [1, 3]), (4, 2, 1, [])
+])  # fmt: skip
+def test_a_launch_of_one_chunk_may_have_threads_of_blas(
+    build, make, monkeypatch: pytest.MonkeyPatch, most: int, threads: int, found: int, calls: list[int]
+):
+    """As many as the launch, the program and the process have."""
+    seen = list[int]()
+    get, put = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: found), ctypes.CFUNCTYPE(None, ctypes.c_int)(seen.append)
+    places = [ctypes.cast(x, ctypes.c_void_p).value or 0 for x in (get, put)]
+    library = replace(blas_library.provider(), get_threads=places[0], set_threads=places[1])
+    monkeypatch.setattr(blas_library, "provider", lambda: library)
+    launch = ScheduledLaunch("add", 8, 8, tuple((FIRST_BUFFER + n, 0) for n in range(3)), blas_threads=most)
+    specs = [make.spec(name, 8) for name in "abc"]
+    graph = build(make.program(specs[:2], specs[2:], [launch], needs_blas=True), threads)
+    x = np.ones(8, np.float32)
+    assert np.array_equal(graph(x, x)[0], x + x) and seen == calls
+
+
+def test_a_launch_with_threads_of_blas_is_a_phase_of_its_own():
+    split = phases([launch("a", 1), replace(launch("b", 1, independent=True), blas_threads=2), launch("c", 1)])
+    assert [one.kernel for phase in split for one in phase.launches] == ["a", "b", "c"] and len(split) == 3
 
 
 def test_every_function_of_the_table_is_found():

@@ -89,6 +89,22 @@ lir.program @p {
 
 // -----
 
+// CHECK: expected one chunk where BLAS has threads, and at least 2 of them, got 2 chunks with 4
+lir.program @p {
+  %0 = lir.slot : memref<2xf32>
+  lir.launch @k over 2 by 1 blas_threads 4 writes(%0 : memref<2xf32>)
+}
+
+// -----
+
+// CHECK: expected one chunk where BLAS has threads, and at least 2 of them, got 1 chunks with 1
+lir.program @p {
+  %0 = lir.slot : memref<2xf32>
+  lir.launch @k over 2 by 2 blas_threads 1 writes(%0 : memref<2xf32>)
+}
+
+// -----
+
 // CHECK: a written buffer may be passed only once
 lir.program @p {
   %0 = lir.slot : memref<2xf32>

@@ -11,7 +11,7 @@
 // CHECK-NEXT: %y = lir.output 0 : memref<32x16xf32>
 // CHECK-NEXT: %t = lir.view %h at 0 : memref<16x32xf32> to memref<32x16xf32, strided<[1, 32]>>
 // CHECK-NEXT: lir.launch @k over 16 by 4 reads(%x, %w : memref<16x64xf32>, memref<64x32xf32>) writes(%h : memref<16x32xf32>)
-// CHECK-NEXT: lir.launch @fill over 32 by 32 writes(%y : memref<32x16xf32>)
+// CHECK-NEXT: lir.launch @fill over 32 by 32 blas_threads 4 writes(%y : memref<32x16xf32>)
 // CHECK-NEXT: }
 lir.program @step attributes {arena_bytes = 256 : i64, alignment = 64 : i64, optional = ["seed"]} {
   %x = lir.input "x" : memref<16x64xf32>
@@ -23,7 +23,7 @@ lir.program @step attributes {arena_bytes = 256 : i64, alignment = 64 : i64, opt
   %y = lir.output 0 : memref<32x16xf32>
   %t = lir.view %h at 0 : memref<16x32xf32> to memref<32x16xf32, strided<[1, 32]>>
   lir.launch @k over 16 by 4 reads(%x, %w : memref<16x64xf32>, memref<64x32xf32>) writes(%h : memref<16x32xf32>)
-  lir.launch @fill over 32 by 32 writes(%y : memref<32x16xf32>)
+  lir.launch @fill over 32 by 32 blas_threads 4 writes(%y : memref<32x16xf32>)
 }
 
 // CHECK-LABEL: lir.program @planless {
