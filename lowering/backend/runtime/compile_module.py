@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from functools import partial
 from typing import SupportsIndex
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.dialects.contexts import context
@@ -29,6 +30,7 @@ from xdsl_rlx.lowering.backend.machine.llvm import (
 from xdsl_rlx.lowering.backend.machine.model import cost_model, model_key
 from xdsl_rlx.lowering.backend.machine.workers import brisk_turns
 from xdsl_rlx.lowering.backend.runtime import shared_code
+from xdsl_rlx.lowering.backend.runtime.binding import Array
 from xdsl_rlx.lowering.backend.runtime.build_program import build_program
 from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph, Origin
 from xdsl_rlx.lowering.backend.runtime.weights import Weights
@@ -83,6 +85,23 @@ def compile_module(
     return compile_source(fingerprint(module), module.clone, threads, effort, backend, checked=checked)
 
 
+def compile_text(
+    text: str,
+    threads: int,
+    params: Mapping[str, Array] | None = None,
+    effort: int = Effort.FULL,
+    backend: str = Backend.LLVM,
+    checked: bool = False,
+) -> CompiledGraph:
+    """As `compile_module`, for the text of a module and the values of params: those that the program still has."""
+    module = Parser(context(), text).parse_module()
+    compiled = compile_module(module, threads, Effort(effort), Backend(backend), checked)
+    for name in compiled.params:
+        if params and name in params:
+            compiled.set_param(name, params[name])
+    return compiled
+
+
 def compile_source(
     source: str,
     module: Callable[[], ModuleOp],
@@ -110,7 +129,8 @@ def compile_source(
     )
     key = hashlib.sha256(text.encode()).hexdigest()
     program, code, from_cache = _compiled(key, build)
-    origin = Origin(module, partial(_lowered_again, program, module, count, checked), effort, backend, checked)
+    lowered = partial(_lowered_again, program, module, count, checked)
+    origin = Origin(module, lowered, compile_text, effort, backend, checked)
     return CompiledGraph(program, code, count, from_cache=from_cache, weights=weights, origin=origin, key=key)
 
 

@@ -35,6 +35,8 @@ class Origin:
     """As it was given, at any stage."""
     lowered: Callable[[], ModuleOp]
     """The planned lir program; raises `RlxError` where the graph has changed meanwhile."""
+    compile_text: Callable[[str, int, Mapping[str, Array], Any, Any, bool], CompiledGraph]
+    """The function of that name in `compile_module.py`, which makes such graphs."""
     effort: int
     backend: str
     checked: bool = False
@@ -100,7 +102,7 @@ class CompiledGraph:
         _ = self.origin.lowered()
         made = self.origin
         how = (made.effort, made.backend, made.checked)
-        return _compiled_again, (str(made.module()), self.threads, dict(self.weights), *how)
+        return made.compile_text, (str(made.module()), self.threads, dict(self.weights), *how)
 
     def copies(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, np.ndarray[Any, Any]]:
         """Return copies of all arguments of a call by name, params and optional inputs included."""
@@ -208,20 +210,3 @@ def named_results(name: str, outputs: Sequence[TensorSpec]) -> Callable[[tuple[A
 
 def _is_word(name: str) -> bool:
     return name.isidentifier() and not iskeyword(name) and not name.startswith("_")
-
-
-def _compiled_again(
-    text: str, threads: int, params: Mapping[str, Array], effort: int, backend: str, checked: bool
-) -> CompiledGraph:
-    from xdsl.parser import Parser
-
-    from xdsl_rlx.dialects.contexts import context
-    from xdsl_rlx.lowering.backend.machine.llvm import Effort
-    from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_module
-
-    module = Parser(context(), text).parse_module()
-    compiled = compile_module(module, threads, Effort(effort), Backend(backend), checked)
-    for name in compiled.params:
-        if name in params:
-            compiled.set_param(name, params[name])
-    return compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,13 @@ from xdsl_rlx.lowering.backend.driver.manifest import ScheduledLaunch
 from xdsl_rlx.lowering.backend.driver.process import RunPlan, Words, pool
 from xdsl_rlx.lowering.backend.runtime.binding import Binding
 from xdsl_rlx.lowering.backend.runtime.build_program import launched_program
-from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 from xdsl_rlx.lowering.backend.runtime.profile import Chunk, LaunchTime, Profile, ThreadTime
 from xdsl_rlx.lowering.backend.runtime.roofline import roofline
 from xdsl_rlx.lowering.kernel_pass import kernels_of
 from xdsl_rlx.lowering.run_errors import ArgumentError, RlxError
+
+if TYPE_CHECKING:
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 
 MOST_ROWS = 1 << 19
 """Chunks of a run that are written down at most; 28 MB."""
@@ -51,7 +53,7 @@ def profile_of(
         _threads(traced, graph.threads),
         typical.chunks(launches),
         max(0, typical.count - len(typical.launch)),
-        roofline(graph.threads) if any(one.work is not None for one in launches) else None,
+        roofline(graph.threads, graph.origin.compile_text) if any(one.work is not None for one in launches) else None,
     )
 
 

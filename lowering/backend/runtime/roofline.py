@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 
-from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.lowering.analysis.kernel_work import KernelWork
-from xdsl_rlx.lowering.backend.machine.llvm import Effort
 from xdsl_rlx.lowering.backend.machine.model import cost_model
-from xdsl_rlx.lowering.backend.runtime.compile_module import compile_module
-from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+
+if TYPE_CHECKING:
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
 
 CHAINS = 10
 """Vectors that are computed with side by side: enough for two units of four cycles each, and no more than registers."""
@@ -46,15 +44,19 @@ class Roofline:
 
 
 @cache
-def roofline(threads: int) -> Roofline:
-    """The roofline of so many threads, measured at the first call in a process, which takes about half a second."""
+def roofline(threads: int, compile_text: Callable[[str, int], CompiledGraph]) -> Roofline:
+    """
+    The roofline of so many threads, measured at the first call in a process, which takes about half a second.
+
+    The programs that are timed are compiled by `compile_text`, for so many threads.
+    """
     model = cost_model()
     lanes = model.lanes
-    peak = compile_module(_parse(_peak_text(threads, lanes)), threads, Effort.FULL)
+    peak = compile_text(_peak_text(threads, lanes), threads)
     ones = np.ones(2, np.float32)
     sums = np.empty((threads, CHAINS, lanes), np.float32)
     flops = 2 * sums.size * ROUNDS / _fastest(peak, (ones,), sums)
-    triad = compile_module(_parse(_triad_text(threads)), threads, Effort.FULL)
+    triad = compile_text(_triad_text(threads), threads)
     a, b, c = np.ones(STREAM), np.ones(STREAM), np.ones(STREAM)
     return Roofline(threads, flops, 3 * c.nbytes / _fastest(triad, (a, b), c), 16 if model.amx else 2)
 
@@ -67,10 +69,6 @@ def _fastest(graph: CompiledGraph, args: tuple[NDArray[Any], ...], out: NDArray[
         graph(*args, out=(out,))
         times.append(perf_counter() - began)
     return min(times)
-
-
-def _parse(text: str) -> ModuleOp:
-    return Parser(context(), text).parse_module()
 
 
 def _peak_text(threads: int, lanes: int) -> str:
