@@ -1,7 +1,7 @@
-"""In which order passes run: the one place that decides it, for every pipeline from blocks to a planned program."""
+"""In which order passes run, from blocks to a planned program. What `mir-prepare-for-ad` and `mir-prepare-for-fusion`
+run is in their files."""
 
 import os
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -23,100 +23,26 @@ from xdsl_rlx.lowering.loops.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.loops.lir_outline_loops import LirOutlineLoopsPass
 from xdsl_rlx.lowering.loops.lir_prefetch_stores import LirPrefetchStoresPass
 from xdsl_rlx.lowering.pass_costs import with_costs
-from xdsl_rlx.lowering.prepare.mir_decompose import MirDecomposePass
-from xdsl_rlx.lowering.prepare.mir_normalize import MirNormalizePass
-from xdsl_rlx.lowering.prepare.mir_sink_copies import MirSinkCopiesPass
-from xdsl_rlx.lowering.prepare.mir_split_axes import MirSplitAxesPass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass
 from xdsl_rlx.lowering.run_errors import ConfigurationError
-from xdsl_rlx.lowering.target import COMMON, CostModel, PrepareCosts
+from xdsl_rlx.lowering.target import COMMON, CostModel
 from xdsl_rlx.lowering.tiles.lir_tile_matmuls import LirTileMatmulsPass
-from xdsl_rlx.plugins import names
-from xdsl_rlx.transforms import pass_of
 from xdsl_rlx.transforms.convert_hir_to_mir import ConvertHirToMirPass
 from xdsl_rlx.transforms.driver import RewritingPass
-from xdsl_rlx.transforms.mir_bucket_all_reduce import MirBucketAllReducePass
-from xdsl_rlx.transforms.mir_cancel_roots import MirCancelRootsPass
 from xdsl_rlx.transforms.mir_canonicalize import MirCanonicalizePass
-from xdsl_rlx.transforms.mir_convert_scans_for_ad import MirConvertScansForAdPass
 from xdsl_rlx.transforms.mir_cse import MirCsePass
-from xdsl_rlx.transforms.mir_decompose_fusion_regions import MirDecomposeFusionRegionsPass
-from xdsl_rlx.transforms.mir_emit_vjp import MirEmitVjpPass
-from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
-from xdsl_rlx.transforms.mir_fuse_batch_preprocess import MirFuseBatchPreprocessPass
 from xdsl_rlx.transforms.mir_grad import MirGradPass
-from xdsl_rlx.transforms.mir_inline_custom_fn import MirInlineCustomFnPass
 from xdsl_rlx.transforms.mir_jvp import MirJvpPass
-from xdsl_rlx.transforms.mir_legalize_multi_axis_reduce import MirLegalizeMultiAxisReducePass
-from xdsl_rlx.transforms.mir_lower_complex import MirLowerComplexPass
-from xdsl_rlx.transforms.mir_lower_dot_general import MirLowerDotGeneralPass
-from xdsl_rlx.transforms.mir_lower_regions import MirLowerRegionsPass
 from xdsl_rlx.transforms.mir_pin_taps import MirPinTapsPass
 from xdsl_rlx.transforms.mir_raise_composites import MirRaiseCompositesPass
-from xdsl_rlx.transforms.mir_slice_gathers import MirSliceGathersPass
-from xdsl_rlx.transforms.mir_unfuse_elementwise_regions import MirUnfuseElementwiseRegionsPass
-from xdsl_rlx.transforms.mir_unfuse_for_ad import MirUnfuseForAdPass
-from xdsl_rlx.transforms.mir_unroll_while import MirUnrollWhilePass
-
-PREPARE_FOR_AD: tuple[RewritingPass, ...] = (
-    MirEmitVjpPass(),
-    MirDecomposeFusionRegionsPass(),
-    MirUnfuseElementwiseRegionsPass(),
-    *(cast(type[RewritingPass], pass_of(module))() for module in names("before_ad")),
-    MirCancelRootsPass(),
-    MirSliceGathersPass(),
-    MirRaiseCompositesPass("differentiated"),
-    MirUnfuseForAdPass(),
-    MirLowerDotGeneralPass(),
-    MirLegalizeMultiAxisReducePass(),
-    MirInlineCustomFnPass(without_rules=True),
-    MirCsePass(),
-)
-"""What stands between a function and its derivatives. Unfusing may bring up what legalisation splits, and would take
-apart what fusing keeps. What a function computes twice has one derivative."""
-
-PREPARE_FOR_REVERSE: tuple[RewritingPass, ...] = (
-    *PREPARE_FOR_AD,
-    MirUnrollWhilePass(differentiable=True),
-    MirConvertScansForAdPass(),
-)
-"""The same for reverse mode, which goes back over loops."""
-
 
 SIMPLIFY: tuple[RewritingPass, ...] = (MirCanonicalizePass(), MirCsePass())
 """Between two derivatives: what repeats is shared, and what nothing reads goes."""
 
 
-def prepared_for_fusion(costs: PrepareCosts) -> tuple[RewritingPass, ...]:
-    """
-    The passes between a function and its kernels, with the options of `mir-prepare-for-fusion`.
-
-    They run again if what the others bring up lets something more leave a scan. Computing on parts brings up composite
-    ops. Equal ops become one before results that nothing reads go: of equal scans, one may stack what another one is
-    read for.
-    """
-    return (
-        MirSliceGathersPass(),
-        MirFissionScansPass(),
-        MirFuseBatchPreprocessPass(),
-        MirLowerRegionsPass(),
-        MirDecomposePass(),
-        MirLowerComplexPass(),
-        MirDecomposePass(),
-        MirBucketAllReducePass(costs.bucket_bytes),
-        with_costs(MirNormalizePass, costs),
-        MirCsePass(),
-        with_costs(MirSplitAxesPass, costs),
-        with_costs(MirSinkCopiesPass, costs),
-        MirCanonicalizePass(),
-        MirCsePass(),
-    )
-
-
 def prepared_for_ad(reverse: bool = True) -> tuple[ModulePass, ...]:
     """The passes from blocks or tensor operations to operations that have derivatives; `reverse` converts loops too."""
-    # of the pipelines above, which this module must define first
-    from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
-
     return ConvertHirToMirPass("fusable"), MirPrepareForAdPass(reverse)
 
 
@@ -172,8 +98,6 @@ def remaining_passes(module: ModuleOp, threads: int, model: CostModel = COMMON) 
 
 def fusion_passes(module: ModuleOp, model: CostModel = COMMON) -> list[ModulePass]:
     """The passes from blocks or tensor ops to groups that are one kernel each."""
-    from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass
-
     passes: list[ModulePass] = []
     ops = ops_within(module)
     if any(op.name.startswith("hir.") for op in ops):

@@ -1,4 +1,4 @@
-"""The pass `mir-prepare-for-fusion`: the pipeline of that name in `pipelines.py`."""
+"""The pass `mir-prepare-for-fusion`, and the passes that it runs."""
 
 from dataclasses import dataclass
 
@@ -6,9 +6,47 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from xdsl_rlx.lowering.pipelines import prepared_for_fusion
+from xdsl_rlx.lowering.pass_costs import with_costs
+from xdsl_rlx.lowering.prepare.mir_decompose import MirDecomposePass
+from xdsl_rlx.lowering.prepare.mir_normalize import MirNormalizePass
+from xdsl_rlx.lowering.prepare.mir_sink_copies import MirSinkCopiesPass
+from xdsl_rlx.lowering.prepare.mir_split_axes import MirSplitAxesPass
 from xdsl_rlx.lowering.target import PrepareCosts
-from xdsl_rlx.transforms.driver import run_once, verify_dominance
+from xdsl_rlx.transforms.driver import RewritingPass, run_once, verify_dominance
+from xdsl_rlx.transforms.mir_bucket_all_reduce import MirBucketAllReducePass
+from xdsl_rlx.transforms.mir_canonicalize import MirCanonicalizePass
+from xdsl_rlx.transforms.mir_cse import MirCsePass
+from xdsl_rlx.transforms.mir_fission_scans import MirFissionScansPass
+from xdsl_rlx.transforms.mir_fuse_batch_preprocess import MirFuseBatchPreprocessPass
+from xdsl_rlx.transforms.mir_lower_complex import MirLowerComplexPass
+from xdsl_rlx.transforms.mir_lower_regions import MirLowerRegionsPass
+from xdsl_rlx.transforms.mir_slice_gathers import MirSliceGathersPass
+
+
+def prepared_for_fusion(costs: PrepareCosts) -> tuple[RewritingPass, ...]:
+    """
+    The passes between a function and its kernels, with the options of `mir-prepare-for-fusion`.
+
+    They run again if what the others bring up lets something more leave a scan. Computing on parts brings up composite
+    ops. Equal ops become one before results that nothing reads go: of equal scans, one may stack what another one is
+    read for.
+    """
+    return (
+        MirSliceGathersPass(),
+        MirFissionScansPass(),
+        MirFuseBatchPreprocessPass(),
+        MirLowerRegionsPass(),
+        MirDecomposePass(),
+        MirLowerComplexPass(),
+        MirDecomposePass(),
+        MirBucketAllReducePass(costs.bucket_bytes),
+        with_costs(MirNormalizePass, costs),
+        MirCsePass(),
+        with_costs(MirSplitAxesPass, costs),
+        with_costs(MirSinkCopiesPass, costs),
+        MirCanonicalizePass(),
+        MirCsePass(),
+    )
 
 
 @dataclass(frozen=True)

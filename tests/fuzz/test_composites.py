@@ -13,8 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.contexts import context
-from xdsl_rlx.lowering.pipelines import PREPARE_FOR_REVERSE
-from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import MirPrepareForAdPass
+from xdsl_rlx.lowering.prepare.mir_prepare_for_ad import PREPARE_FOR_REVERSE, MirPrepareForAdPass
 from xdsl_rlx.transforms.driver import run_to_fixpoint
 from xdsl_rlx.transforms.engines.compose import compose
 from xdsl_rlx.transforms.mir_grad import MirGradPass

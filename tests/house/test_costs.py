@@ -20,8 +20,8 @@ from xdsl.passes import ModulePass
 
 from xdsl_rlx.lowering import UNIVERSE, target
 from xdsl_rlx.lowering.pass_costs import with_costs
-from xdsl_rlx.lowering.pipelines import prepared_for_fusion, remaining_passes
-from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass
+from xdsl_rlx.lowering.pipelines import remaining_passes
+from xdsl_rlx.lowering.prepare.mir_prepare_for_fusion import MirPrepareForFusionPass, prepared_for_fusion
 from xdsl_rlx.lowering.target import COMMON, CostModel
 
 ROOT = Path(__file__).resolve().parents[2]
