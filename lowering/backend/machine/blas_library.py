@@ -6,7 +6,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from ctypes import CDLL
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ sleep, here about a millisecond. With its 26 they would hold up the launches beh
 
 
 @contextmanager
-def _threads_sleep_early() -> Iterator[None]:
+def _threads_sleep_early() -> Generator[None]:
     """For a library of OpenBLAS that is loaded in the block, unless the environment says something else."""
     if _SPIN in os.environ:
         yield
