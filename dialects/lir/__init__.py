@@ -7,6 +7,7 @@ known here any more (see `mir`).
 from xdsl.ir import Dialect
 
 from xdsl_rlx.dialects.lir.blas import BlockGemmOp, GemmOp
+from xdsl_rlx.dialects.lir.buffers import ConstantOp, InputOp, OutputOp, ParamOp, SlotOp, ViewOp
 from xdsl_rlx.dialects.lir.call_function import CallFunctionOp
 from xdsl_rlx.dialects.lir.collectives import (
     CollectiveAttr,
@@ -30,17 +31,9 @@ from xdsl_rlx.dialects.lir.lapack import (
     SyevdOp,
     TrsvOp,
 )
+from xdsl_rlx.dialects.lir.launch import LaunchOp
 from xdsl_rlx.dialects.lir.prefetch import PrefetchOp
-from xdsl_rlx.dialects.lir.program import (
-    ConstantOp,
-    InputOp,
-    LaunchOp,
-    OutputOp,
-    ParamOp,
-    ProgramOp,
-    SlotOp,
-    ViewOp,
-)
+from xdsl_rlx.dialects.lir.program import ProgramOp
 from xdsl_rlx.dialects.lir.scalar import (
     CosSmallOp,
     DigammaOp,

@@ -6,7 +6,7 @@ Their structure is verified here, the use of buffers in `schedule.py`.
 
 import abc
 from collections.abc import Iterator, Mapping
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from xdsl.dialects.builtin import IndexType, UnitAttr, i1
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -25,17 +25,20 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_contiguous, strided_memref, strides_of, verify_buffer_type
-from xdsl_rlx.dialects.lir.program import (
-    I64,
-    AnyMemRefConstr,
-    LaunchOp,
-    ProgramOp,
-    SlotOp,
-    ViewOp,
-    i64_attr,
+from xdsl_rlx.dialects.lir.buffers import AnyMemRefConstr, SlotOp, ViewOp
+from xdsl_rlx.dialects.lir.launch import HoldsLaunches, LaunchOp
+from xdsl_rlx.dialects.lir.memory import (
+    AnyMemRef,
+    is_contiguous,
     memref_of,
+    strided_memref,
+    strides_of,
+    verify_buffer_type,
 )
+from xdsl_rlx.dialects.mir.fields import I64, i64_attr
+
+if TYPE_CHECKING:
+    from xdsl_rlx.dialects.lir.program import ProgramOp
 
 PREDICATE = strided_memref(i1, (), ())
 """What branches and loops ask: a buffer of one truth value, which is a byte that is 0 or 1."""
@@ -56,7 +59,7 @@ class LoopOp(IRDLOperation):
     reverse = opt_prop_def(UnitAttr)
     body = region_def("single_block")
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+    traits = traits_def(HoldsLaunches(), NoTerminator(), RecursiveMemoryEffect())
 
     def __init__(self, extent: int, body: Region | None = None, *, reverse: bool = False):
         super().__init__(
@@ -186,7 +189,7 @@ class _Asking(IRDLOperation, abc.ABC):
 
     predicate = operand_def(AnyMemRefConstr)
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+    traits = traits_def(HoldsLaunches(), NoTerminator(), RecursiveMemoryEffect())
 
     def __init__(self, predicate: SSAValue, first: Region | None = None, second: Region | None = None):
         parts = [region if region is not None else Region(Block()) for region in (first, second)]
@@ -279,7 +282,7 @@ def _parse_part(parser: Parser) -> Region:
 
 def _verify_parts(op: LoopOp | _Asking) -> None:
     """Where control flow may stand, and what it may hold."""
-    if not isinstance(op.parent_op(), ProgramOp | LoopOp | IfOp | WhileOp):
+    if (parent := op.parent_op()) is None or not parent.has_trait(HoldsLaunches):
         raise VerifyException("expected inside of a lir.program")
     for region in op.regions:
         if region.block.args and not isinstance(op, LoopOp):
@@ -301,7 +304,7 @@ def _same_layout(found: AnyMemRef, expected: AnyMemRef) -> bool:
     return same and (strides_of(found) == strides_of(expected) or (is_contiguous(found) and is_contiguous(expected)))
 
 
-def program_ops(program: ProgramOp) -> Iterator[Operation]:
+def program_ops(program: "ProgramOp") -> Iterator[Operation]:
     """All ops of a program in order, those of a loop or branch behind it."""
     return _all_ops(program.body.block)
 

@@ -5,11 +5,16 @@ there is not so when a branch is left out. Slots of the two branches of a `lir.i
 """
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Block, SSAValue
 
+from xdsl_rlx.dialects.lir.buffers import InputOp, OutputOp, SlotOp, ViewOp
 from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp
-from xdsl_rlx.dialects.lir.program import InputOp, LaunchOp, OutputOp, ProgramOp, SlotOp, ViewOp
+from xdsl_rlx.dialects.lir.launch import LaunchOp
+
+if TYPE_CHECKING:
+    from xdsl_rlx.dialects.lir.program import ProgramOp
 
 
 @dataclass
@@ -29,7 +34,7 @@ class Life:
     last: int = -1
 
 
-def lives_of(program: ProgramOp) -> list[Life]:
+def lives_of(program: "ProgramOp") -> list[Life]:
     """Of slots, outputs and scratch inputs, those used in the order of their first launches, then the others."""
     walk = _Walk()
     walk.block(program.body.block)
@@ -37,7 +42,7 @@ def lives_of(program: ProgramOp) -> list[Life]:
     return [*walk.used, *unused]
 
 
-def launches_of(program: ProgramOp) -> list[tuple[int, LaunchOp]]:
+def launches_of(program: "ProgramOp") -> list[tuple[int, LaunchOp]]:
     """The launches with their numbers in the same order."""
     walk = _Walk()
     walk.block(program.body.block)

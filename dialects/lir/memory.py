@@ -18,13 +18,20 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StridedLayoutAttr,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 AnyMemRef = MemRefType[Any]
 
 LARGEST_BUFFER = 1 << 46
 """Bytes from the first to the last element of a buffer: half of what a process can address."""
+
+
+def memref_of(value: SSAValue) -> AnyMemRef:
+    """The memref type of a buffer value."""
+    type_: Attribute = value.type
+    assert isinstance(type_, MemRefType)
+    return cast(AnyMemRef, type_)
 
 
 def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_rlx.dialects.lir.buffers import ViewOp
 from xdsl_rlx.dialects.lir.control_flow import LoopOp, StepOp
-from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous, span_elements, strides_of
+from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, is_contiguous, memref_of, span_elements, strides_of
 from xdsl_rlx.dialects.lir.overlap import Term, meets_window
-from xdsl_rlx.dialects.lir.program import ViewOp, memref_of
 
 
 @dataclass(frozen=True)

@@ -4,27 +4,22 @@ Where they lie is in `places.py`, how long they live in `liveness.py`, what kern
 from bisect import bisect, insort
 from collections.abc import Sequence
 from heapq import heappop, heappush
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.lir.buffers import ConstantOp, InputOp, OutputOp, ParamOp, SlotOp
 from xdsl_rlx.dialects.lir.control_flow import IfOp, LoopOp, StepOp, WhileOp, program_ops
 from xdsl_rlx.dialects.lir.kernel import KernelOp
+from xdsl_rlx.dialects.lir.launch import LaunchOp
 from xdsl_rlx.dialects.lir.liveness import Life, lives_of
-from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER, AnyMemRef, byte_size, is_any_length
+from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER, AnyMemRef, byte_size, is_any_length, memref_of
 from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
-from xdsl_rlx.dialects.lir.program import (
-    ConstantOp,
-    InputOp,
-    LaunchOp,
-    OutputOp,
-    ParamOp,
-    ProgramOp,
-    SlotOp,
-    memref_of,
-)
+
+if TYPE_CHECKING:
+    from xdsl_rlx.dialects.lir.program import ProgramOp
 
 _Interval = tuple[int, int, str]
 """The bytes of the arena that a slot takes, from and to, and its type."""
@@ -33,7 +28,7 @@ LARGEST_ALIGNMENT = 1 << 21
 """Bytes of a huge page; more is asked for by mistake."""
 
 
-def verify_schedule(program: ProgramOp) -> None:
+def verify_schedule(program: "ProgramOp") -> None:
     """VerifyException for what a program declares or launches and cannot have; kernels are looked up in its module."""
     ops = list(program_ops(program))
     inputs = {op.buffer_name.data for op in ops if isinstance(op, InputOp)}
@@ -181,12 +176,12 @@ def _is_inside(op: Operation, loop: LoopOp) -> bool:
     return parent is loop or (parent is not None and _is_inside(parent, loop))
 
 
-def _kernels(program: ProgramOp) -> dict[str, KernelOp]:
+def _kernels(program: "ProgramOp") -> dict[str, KernelOp]:
     block = program.parent_block()
     return {op.sym_name.data: op for op in block.ops if isinstance(op, KernelOp)} if block is not None else {}
 
 
-def _verify_arena(program: ProgramOp, slots: Sequence[SlotOp]) -> None:
+def _verify_arena(program: "ProgramOp", slots: Sequence[SlotOp]) -> None:
     alignment = 1 if program.alignment is None else program.alignment.value.data
     if not 1 <= alignment <= LARGEST_ALIGNMENT or alignment & (alignment - 1):
         raise VerifyException(f"alignment must be a power of two up to {LARGEST_ALIGNMENT}, got {alignment}")

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, OutputOp, ReturnOp, SlotOp, StepOp, ViewOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import memref_of
 from xdsl_rlx.lowering.bufferize.donation import in_one_buffer, reads_before_it_writes
 from xdsl_rlx.lowering.kernel_pass import (
     erase_unused,

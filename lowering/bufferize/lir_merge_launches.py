@@ -15,8 +15,8 @@ from xdsl.traits import is_side_effect_free
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, ReturnOp, SlotOp, StepOp, ViewOp
 from xdsl_rlx.dialects.lir.bounds import SCRATCH_LIMIT, reaches
-from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
-from xdsl_rlx.dialects.lir.program import ConstantOp, InputOp, OutputOp, ParamOp, memref_of
+from xdsl_rlx.dialects.lir.buffers import ConstantOp, InputOp, OutputOp, ParamOp
+from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, memref_of
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.kernel_pass import erase_unused, kernels_of, launches_of, root_of, symbols_of, take_name
 from xdsl_rlx.lowering.target import MergeCosts

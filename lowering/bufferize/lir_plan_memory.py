@@ -15,8 +15,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import InputOp, OutputOp, ProgramOp, SlotOp, ViewOp
 from xdsl_rlx.dialects.lir.liveness import lives_of
-from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, memref_of
 from xdsl_rlx.transforms.driver import verify_dominance
 
 

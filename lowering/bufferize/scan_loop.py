@@ -11,7 +11,7 @@ from typing import Protocol
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects import lir
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import memref_of
 from xdsl_rlx.dialects.mir.scan import ScanOp, ops_of_body
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.lowering.bufferize.launches import Launches

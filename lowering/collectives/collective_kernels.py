@@ -19,8 +19,7 @@ from xdsl_rlx.dialects.lir import (
     ReturnOp,
 )
 from xdsl_rlx.dialects.lir.collectives import REQUEST
-from xdsl_rlx.dialects.lir.memory import AnyMemRef
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, memref_of
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.kernel_pass import symbols_of, take_name
 

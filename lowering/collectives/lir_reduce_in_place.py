@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from xdsl_rlx.dialects.lir import LaunchOp, OutputOp, ProgramOp, SlotOp
 from xdsl_rlx.dialects.lir.collectives import IN_PLACE
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import memref_of
 from xdsl_rlx.lowering.collectives.collective_kernels import CollectiveKernels, CollectiveLaunch
 from xdsl_rlx.lowering.kernel_pass import users_of
 from xdsl_rlx.transforms.driver import verify_dominance

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder
 from xdsl_rlx.dialects.shapes import compute_type
 from xdsl_rlx.lowering.kernel_dsl.arithmetic import Arithmetic, TypesError, cast, is_unsigned

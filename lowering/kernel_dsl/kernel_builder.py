@@ -15,8 +15,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_rlx.dialects.lir import KernelOp, ReturnOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.kernel import LANES, NO_UNROLL, OUTLINE
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, byte_size, memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar, ScalarBuilder
 from xdsl_rlx.dialects.shapes import compute_type
 

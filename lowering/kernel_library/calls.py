@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects.lir import CallFunctionOp
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.kernel_library.called import CalledFunction
 from xdsl_rlx.lowering.kernel_library.copies import COPIES

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.fourier import FRAMES, POINTS, STAGES, FftOp, Fourier, Layout, Side
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.kernel_library.fourier import (
     StageLoop,

@@ -14,8 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects.lir import CheckOp, GetrsOp, KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.bounds import Reach, reaches
-from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import LARGEST_BUFFER, memref_of
 from xdsl_rlx.dialects.locations import where
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
 from xdsl_rlx.lowering.analysis.linear_sums import Linear

@@ -16,8 +16,7 @@ from xdsl.traits import is_side_effect_free
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, PrefetchOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, memref_of, strides_of
 from xdsl_rlx.dialects.lir.scalar_builder import INDEX, Scalar, ScalarBuilder
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.kernel_pass import KernelPass

@@ -12,9 +12,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, memref_of, strides_of
 from xdsl_rlx.dialects.lir.places import ByteSpan
-from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.analysis.index_ranges import IndexRanges
 from xdsl_rlx.lowering.analysis.linear_sums import Linear
 

@@ -12,9 +12,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, StepOp, ViewOp
 from xdsl_rlx.dialects.lir.bounds import trip_count
 from xdsl_rlx.dialects.lir.kernel import LANES
-from xdsl_rlx.dialects.lir.memory import byte_size, is_contiguous, strided_memref
+from xdsl_rlx.dialects.lir.memory import byte_size, is_contiguous, memref_of, strided_memref
 from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
-from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import stem_of
 from xdsl_rlx.lowering.kernel_pass import take_name
 from xdsl_rlx.lowering.loops.inlining import can_be_inlined

@@ -9,8 +9,7 @@ from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Block, SSAValue
 
 from xdsl_rlx.dialects.lir import IfOp, KernelOp, LaunchOp, LoopOp, PollOp, SlotOp, StepOp, ViewOp, WhileOp
-from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, memref_of, strides_of
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest, end_block
 from xdsl_rlx.lowering.loops.inlining import BufferWindow, inline
 from xdsl_rlx.lowering.loops.merge_loops import merge_loops

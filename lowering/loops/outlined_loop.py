@@ -12,9 +12,8 @@ from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp, LoopOp, SlotOp, StepOp, ViewOp
-from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, memref_of, strides_of
 from xdsl_rlx.dialects.lir.places import ByteSpan, LoopMove
-from xdsl_rlx.dialects.lir.program import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.loops.in_place import store_in_place

@@ -11,9 +11,9 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.lir.buffers import NamedBufferOp
 from xdsl_rlx.dialects.lir.liveness import launches_of, lives_of
-from xdsl_rlx.dialects.lir.memory import byte_size
-from xdsl_rlx.dialects.lir.program import NamedBufferOp, memref_of
+from xdsl_rlx.dialects.lir.memory import byte_size, memref_of
 from xdsl_rlx.dialects.locations import where
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.reports.text_tables import TextTable

@@ -10,8 +10,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir import CallFunctionOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, memref_of, strides_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 from xdsl_rlx.lowering.kernel_library.called import CalledFunction

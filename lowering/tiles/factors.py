@@ -11,8 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, memref_of, strides_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.dialects.shapes import compute_type
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest

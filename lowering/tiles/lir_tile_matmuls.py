@@ -14,8 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir import BlockGemmOp, GemmOp, KernelOp, LaunchOp, LoopOp, WhileOp
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
-from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, memref_of, strides_of
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.kernel_pass import KernelPass

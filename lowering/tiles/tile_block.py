@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import MemRefType, bf16
 from xdsl.ir import Block, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest, end_block
 from xdsl_rlx.lowering.tiles.factors import Factors, Strided

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, f32, f64
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import CheckOp, GemmOp, PrefetchOp
 from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import memref_of
 from xdsl_rlx.lowering.backend.machine import cpu
 from xdsl_rlx.lowering.backend.machine.llvm import Effort
 from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_module

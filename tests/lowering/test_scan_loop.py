@@ -12,8 +12,7 @@ from numerics import jaxpr
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import LaunchOp, LoopOp
-from xdsl_rlx.dialects.lir.memory import is_contiguous
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import is_contiguous, memref_of
 
 both_ways = pytest.mark.parametrize("reverse", [False, True])
 

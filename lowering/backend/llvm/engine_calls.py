@@ -12,7 +12,7 @@ from xdsl_rlx.dialects.lir.collectives import (
     CollectiveStartOp,
     CollectiveWaitOp,
 )
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import memref_of
 from xdsl_rlx.lowering.backend.driver.collectives import (
     COLLECTIVES,
     ELEMENTS,

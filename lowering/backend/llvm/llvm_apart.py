@@ -13,8 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_rlx.dialects.lir import LIBRARY_OPS, CallFunctionOp, CheckOp, DebugPrintOp, FftOp, PollOp
 from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS
 from xdsl_rlx.dialects.lir.kernel import OUTLINE
-from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import byte_size, element_bytes, memref_of
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.backend.llvm.scalar_types import llvm_type
 from xdsl_rlx.lowering.backend.machine.llvm import LIBRARY

@@ -18,8 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.kernel import GUARDED, LANES, NO_UNROLL, UNROLL
-from xdsl_rlx.dialects.lir.memory import strides_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import memref_of, strides_of
 from xdsl_rlx.dialects.lir.scalar import SMALL, FmodOp
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.backend.llvm.llvm_apart import library_symbol

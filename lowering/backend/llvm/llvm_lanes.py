@@ -13,8 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.kernel import LANES, UNROLL
-from xdsl_rlx.dialects.lir.memory import element_bytes, strides_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, memref_of, strides_of
 from xdsl_rlx.dialects.lir.scalar_builder import is_float
 from xdsl_rlx.lowering.backend.llvm.packed_texts import VECTORS
 from xdsl_rlx.lowering.backend.llvm.scalar_texts import ROWS, llvm_text

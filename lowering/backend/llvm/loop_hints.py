@@ -14,8 +14,7 @@ from xdsl.ir import SSAValue
 from xdsl_rlx.dialects.lir.bounds import constant_index, trip_count
 from xdsl_rlx.dialects.lir.kernel import AT_ONCE, LANES, NO_UNROLL, OUTLINE, UNROLL
 from xdsl_rlx.dialects.lir.kernel import MASKED as MASKED_REST
-from xdsl_rlx.dialects.lir.memory import element_bytes
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import element_bytes, memref_of
 from xdsl_rlx.lowering.loops.lir_mark_unrolled import precedes_vectors
 from xdsl_rlx.lowering.scalar_functions import FUNCTIONS, SMALL_VARIANTS, ends_in_mask
 from xdsl_rlx.lowering.tiles.side_by_side import MERGED

@@ -38,8 +38,7 @@ from xdsl_rlx.dialects.lir import (
     ReturnOp,
 )
 from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, is_contiguous, strides_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, is_any_length, is_contiguous, memref_of, strides_of
 from xdsl_rlx.dialects.locations import named
 from xdsl_rlx.lowering.backend.llvm.gemm_calls import Operand, check_library, leading_dimension, row_leading_dimension
 from xdsl_rlx.lowering.backend.llvm.lapack_calls import python_lapack

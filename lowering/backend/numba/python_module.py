@@ -37,8 +37,7 @@ from xdsl_rlx.dialects.lir import (
     WhileOp,
 )
 from xdsl_rlx.dialects.lir.control_flow import program_ops
-from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, strides_of
-from xdsl_rlx.dialects.lir.program import memref_of
+from xdsl_rlx.dialects.lir.memory import AnyMemRef, element_bytes, memref_of, strides_of
 from xdsl_rlx.lowering.backend.llvm.scalar_types import buffer_type, outside_type, python_type
 from xdsl_rlx.lowering.backend.machine.model import cost_model
 from xdsl_rlx.lowering.backend.math import mathlib

@@ -14,10 +14,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_rlx.dialects import lir
+from xdsl_rlx.dialects.lir.buffers import NamedBufferOp
 from xdsl_rlx.dialects.lir.collectives import NETWORK_OPS, CallOp
 from xdsl_rlx.dialects.lir.control_flow import program_ops
+from xdsl_rlx.dialects.lir.memory import memref_of
 from xdsl_rlx.dialects.lir.places import ByteSpan, place_of
-from xdsl_rlx.dialects.lir.program import NamedBufferOp, memref_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.backend.driver.manifest import (
