@@ -170,6 +170,12 @@ def same_element_type(*values: SSAValue | Attribute) -> Attribute:
     return first
 
 
+def check_square(shape: Sequence[int]) -> None:
+    """VerifyException unless the last two extents are equal."""
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise VerifyException(f"expected square matrices, got {dims(shape)}")
+
+
 def check_element(type_: Attribute, allowed: Sequence[Attribute], name: str = "") -> None:
     """Require an element type to be one of the allowed ones; `name` names the operand if the op has several kinds."""
     if type_ not in allowed:

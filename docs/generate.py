@@ -355,7 +355,7 @@ def builder_text() -> str:
     lines += ["## Methods that build several ops"]
     several = dict[str, list[str]]()
     for name, function in sorted(vars(GraphBuilder).items()):
-        if inspect.isfunction(function):
+        if inspect.isfunction(function) and not name.startswith("_"):
             several.setdefault(function.__module__.rsplit(".", 1)[1], []).append(_method(name, function))
     lines += [part for module, methods in sorted(several.items()) for part in (f"### {module}", "\n".join(methods))]
     about = "An argument of an enumeration type accepts the string or the member."

@@ -13,9 +13,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_rlx.dialects.constants import is_integer
 from xdsl_rlx.dialects.mir import cast, creation, elementwise, index, shape
-from xdsl_rlx.dialects.mir.compositions import frames
+from xdsl_rlx.dialects.mir.compositions import every, frames
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.subscripts import every
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 from xdsl_rlx.transforms.driver import RewritingPass, rewrite
 from xdsl_rlx.transforms.int_ranges import IntRanges, limits_of

@@ -17,14 +17,22 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects.constants import Number, is_integer, splat_value
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
-from xdsl_rlx.dialects.mir.solve import check_square
-from xdsl_rlx.dialects.mir.spectral import resized, signal
-from xdsl_rlx.dialects.mir.subscripts import every
-from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import broadcast_shapes, dims, element_of, i1, integers, normalize_axis, u8, u32
+from xdsl_rlx.dialects.mir.tensor_value import is_value
+from xdsl_rlx.dialects.shapes import (
+    broadcast_shapes,
+    check_square,
+    dims,
+    element_of,
+    i1,
+    integers,
+    normalize_axis,
+    u8,
+    u32,
+)
 
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+    from xdsl_rlx.dialects.mir.value import Operand, Value
 
 PadWidth: TypeAlias = "int | Sequence[int] | Sequence[Sequence[int]]"
 """Elements in front and behind, for all axes or for each, as NumPy's `pad_width`."""
@@ -133,6 +141,25 @@ def _triangle(m: MirBuilder, x: Operand, k: int, lower: bool) -> Value:
 def _rows_and_columns(m: MirBuilder, rows: int, columns: int) -> tuple[Value, Value]:
     """The number of its row and that of its column for each element of a matrix, which broadcast."""
     return m.reshape(m.iota(rows), (rows, 1)), m.iota(columns)
+
+
+def every(value: Value, axis: int, positions: range) -> Value:
+    """
+    The elements at positions that rise evenly: one element of each of several neighbouring blocks, which are a view.
+
+    Where the blocks would not fit into the axis, the last element comes from behind them.
+    """
+    b, count, step, extent = value.b, len(positions), positions.step, value.shape[axis]
+    if step == 1 or count < 2:
+        whole = count == extent
+        return value if whole else b.narrow(value, axis, positions.start if count else 0, count)
+    at = max(positions.start + count * step - extent, 0)
+    if at > min(positions.start, step - 1):
+        return b.concat([every(value, axis, positions[:-1]), b.narrow(value, axis, positions[-1], 1)], axis)
+    front, behind = value.shape[:axis], value.shape[axis + 1 :]
+    blocks = b.narrow(value, axis, positions.start - at, count * step)
+    apart = b.reshape(blocks, (*front, count, step, *behind))
+    return b.reshape(b.narrow(apart, axis + 1, at, 1), (*front, count, *behind))
 
 
 def diagonal(m: MirBuilder, x: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value:
@@ -253,6 +280,25 @@ def _pairs(pad_width: PadWidth, rank: int) -> list[tuple[int, int]]:
     return [(before, after) for before, after in given]
 
 
+def signal(m: MirBuilder, x: Operand) -> Value:
+    """Return an operand that has an axis to transform; GraphError for a scalar."""
+    value = m.value(m.operand(x))
+    if not value.rank:
+        raise GraphError("expected an array to transform, got a scalar")
+    return value
+
+
+def resized(m: MirBuilder, x: Operand, n: int) -> Value:
+    """Return the first `n` points along the last axis, zero-padded if there are fewer."""
+    value = signal(m, x)
+    have = value.shape[-1]
+    if n < 1:
+        raise GraphError(f"expected at least one point, got {n}")
+    if have >= n:
+        return value if have == n else m.narrow(value, -1, 0, n)
+    return m.concat([value, m.full((*value.shape[:-1], n - have), 0, value.dtype)], -1)
+
+
 def frames(m: MirBuilder, x: Operand, length: int, hop: int) -> Value:
     """Return all windows of `length` elements with stride `hop`: `result[.., f, j] = x[.., f hop + j]`."""
     value = signal(m, x)
@@ -338,5 +384,5 @@ def running_scan(m: MirBuilder, value: Value, axis: int, step: Callable[[Value, 
         return total, total
 
     _, rest = m.scan(body, m.squeeze(first, 0), m.narrow(rows, 0, 1, rows.shape[0] - 1))
-    assert isinstance(rest, Value)
+    assert is_value(rest)
     return m.moveaxis(m.concat([first, rest], 0), 0, axis)

@@ -8,13 +8,12 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntAttr, IntegerTyp
 from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
-    lazy_traits_def,
     traits_def,
     var_result_def,
 )
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.effects import remove_effects
@@ -34,26 +33,21 @@ from xdsl_rlx.dialects.mir.fields import (
 from xdsl_rlx.dialects.shapes import shape_of
 
 
-def _holders() -> tuple[type[Operation], ...]:
-    from xdsl_rlx.dialects.mir.branch import IfOp, RematOp, SwitchOp, WhileOp
-    from xdsl_rlx.dialects.mir.custom_fn import CustomFnOp
-    from xdsl_rlx.dialects.mir.region import BatchElementwiseRegionOp, ElementwiseRegionOp, TransformRegionOp
-    from xdsl_rlx.dialects.mir.scan import ScanOp
-
-    regions = (ElementwiseRegionOp, TransformRegionOp, BatchElementwiseRegionOp)
-    return VjpOp, FusionOp, ScanOp, IfOp, SwitchOp, WhileOp, RematOp, CustomFnOp, *regions
-
-
 class YieldOp(DeclaredOp, name="mir.yield"):
     """The results of a region."""
 
     values: Tensors = tensors()
 
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(*_holders()), Pure()))
+    traits = traits_def(IsTerminator(), Pure())
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, *values: SSAValue):
         Operation.__init__(self, operands=values)
+
+    def verify_(self) -> None:
+        parent = self.parent_op()
+        if parent is not None and not isinstance(parent, DeclaredOp):
+            raise VerifyException(f"expected inside of an op of mir that has regions, got {parent.name}")
 
 
 class VjpOp(DeclaredOp, name="mir.vjp"):

@@ -13,9 +13,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Tensor, tensor
-from xdsl_rlx.dialects.mir.solve import check_square
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method, pair
-from xdsl_rlx.dialects.shapes import check_element, dims, element_of, shape_of
+from xdsl_rlx.dialects.shapes import check_element, check_square, dims, element_of, shape_of
 
 if TYPE_CHECKING:
     from xdsl_rlx.dialects.mir.mir_builder import MirBuilder

@@ -20,6 +20,7 @@ from xdsl_rlx.dialects.mir.compositions import argsort
 from xdsl_rlx.dialects.mir.promotion import in_one_graph
 from xdsl_rlx.dialects.mir.segments import segment_extreme, segment_product
 from xdsl_rlx.dialects.mir.subscripts import Index, are_neighbours, is_array, position, without_masks
+from xdsl_rlx.dialects.mir.tensor_value import is_value
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, broadcast_shapes, dims, element_of, i1
 
 if TYPE_CHECKING:
@@ -116,9 +117,7 @@ class Update:
 
     def _mask(self) -> Value | None:
         """The index, if it is one traced mask."""
-        from xdsl_rlx.dialects.mir.value import Value
-
-        x, index = in_one_graph([self.value, self.index]) if isinstance(self.index, Value) else (self.value, None)
+        x, index = in_one_graph([self.value, self.index]) if is_value(self.index) else (self.value, None)
         if index is None or element_of(index.ssa) != i1:
             return None
         if index.shape != x.shape[: index.rank]:
@@ -143,16 +142,14 @@ def _like(x: Value, values: Any) -> Value:
     """Updates in the element type of what is updated; GraphTypeError for those that it cannot hold."""
     import numpy as np
 
-    from xdsl_rlx.dialects.mir.value import Value
-
     b, element = x.b, element_of(x.ssa)
-    x, values = in_one_graph([x, values]) if isinstance(values, Value) else (x, values)
+    x, values = in_one_graph([x, values]) if is_value(values) else (x, values)
     b = x.b
     value = b.value(b.operand(values, x))
     other = element_of(value.ssa)
     if other == element:
         return value
-    weak = isinstance(values, Value) and values.weak
+    weak = is_value(values) and values.weak
     wide, narrow = np.dtype(value.dtype), np.dtype(x.dtype)
     kinds = "biufc"
     same = np.can_cast(wide, narrow, "same_kind") or (wide.kind == "V" or narrow.kind == "V")
@@ -278,9 +275,7 @@ class _Place:
         """With the indices of the axes in one number."""
         import numpy as np
 
-        from xdsl_rlx.dialects.mir.value import Value
-
-        static = not any(isinstance(indices, Value) for indices, _ in taken)
+        static = not any(is_value(indices) for indices, _ in taken)
         b = self.value.b
         found: Any = np.int64(0) if static else b.constant(0, "i64")
         valid: Any = np.True_ if static else b.constant(True)
@@ -289,7 +284,7 @@ class _Place:
         except VerifyException as error:
             raise GraphIndexError(f"index arrays: {error}") from None
         for indices, extent in taken:
-            kind = element_of(indices.ssa) if isinstance(indices, Value) else constants.element_type(indices.dtype)
+            kind = element_of(indices.ssa) if is_value(indices) else constants.element_type(indices.dtype)
             if kind not in INTS:
                 raise GraphTypeError(f"expected an array of integers as index, got one of {indices.dtype}")
             if isinstance(indices, np.ndarray):

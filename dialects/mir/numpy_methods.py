@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.mir.numpy_reductions import (
@@ -26,9 +26,21 @@ if TYPE_CHECKING:
 _FAMILIES = ("linalg", "fft", "random", "lib.stride_tricks")
 
 
+class NumpyFunctions(Protocol):
+    """NumPy's functions on values of a graph; those of `frontends/numpy/functions.py`."""
+
+    def function(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Return what the function of this name does; GraphTypeError for one that no op computes."""
+        ...
+
+    def of_ufunc(self, name: str, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+        """Return what a universal function of this name does, or a method of one."""
+        ...
+
+
 class NumpyMethods:
     """
-    Protocols and methods of `numpy.ndarray`; the functions are in `frontends/numpy`.
+    Protocols and methods of `numpy.ndarray`; the functions are those of the builder, `BuilderCore.__numpy__`.
 
     Arguments are NumPy's, in their order; `out` and `order` have their place.
     """
@@ -41,22 +53,17 @@ class NumpyMethods:
 
     def __array_ufunc__(self, ufunc: Callable[..., object], method: str, *inputs: Operand, **options: Any) -> Any:
         """A function of NumPy's that is an op: `array + value`, `np.exp(value)`; GraphTypeError for others."""
-        from xdsl_rlx.frontends.numpy import functions
-
-        return functions.of_ufunc(getattr(ufunc, "__name__", str(ufunc)), method, inputs, options)
+        name = getattr(ufunc, "__name__", str(ufunc))
+        return self._value.b.__numpy__().of_ufunc(name, method, inputs, options)
 
     def __array_function__(self, func: Callable[..., object], _: object, args: Sequence[Any], kwargs: Any) -> Any:
         """The other functions of NumPy's: `np.sum(value, axis=0)`; GraphTypeError for those that no op computes."""
-        from xdsl_rlx.frontends.numpy import functions
-
         family = getattr(func, "__module__", "numpy").removeprefix("numpy").removeprefix(".")
         prefix = f"{family}." if family in _FAMILIES else ""
-        return functions.function(prefix + func.__name__, args, dict(kwargs))
+        return self._value.b.__numpy__().function(prefix + func.__name__, args, dict(kwargs))
 
     def _numpy(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        from xdsl_rlx.frontends.numpy import functions
-
-        return functions.function(name, (self, *args), kwargs)
+        return self._value.b.__numpy__().function(name, (self, *args), kwargs)
 
     @property
     def ndim(self) -> int:
@@ -183,9 +190,7 @@ class NumpyMethods:
 
     def compress(self, condition: Any, axis: int | None = None) -> Value:
         """Return the slices along an axis, or the elements, where a static mask is true."""
-        from xdsl_rlx.frontends.numpy import functions
-
-        return functions.function("compress", (condition, self, axis), {})
+        return self._value.b.__numpy__().function("compress", (condition, self, axis), {})
 
     def dot(self, other: Operand) -> Value:
         """Return the matrix product; the dot product for vectors."""

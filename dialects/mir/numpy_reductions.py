@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeAlias, cast
 
 from xdsl_rlx.dialects.calls import checked
 
@@ -98,9 +98,7 @@ def reduction_method(
     """Return the method of values that is NumPy's reduction `name`; its arguments are converted and checked."""
 
     def reduced(self: NumpyMethods, *args: P.args, **kwargs: P.kwargs) -> Value:
-        from xdsl_rlx.frontends.numpy import functions
-
-        return functions.function(name, (self, *args), kwargs)
+        return cast("Value", self).b.__numpy__().function(name, (self, *args), kwargs)
 
     reduced.__name__, reduced.__qualname__, reduced.__doc__ = name, f"NumpyMethods.{name}", doc
     given = inspect.signature(parameters).parameters.values()

@@ -17,7 +17,9 @@ from xdsl_rlx.dialects.arrays import holds_numbers, is_number, plain_array
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.constants import NUMPY_NAMES, Array
 from xdsl_rlx.dialects.errors import GraphTypeError
-from xdsl_rlx.dialects.mir import numpy_complex
+from xdsl_rlx.dialects.mir import compositions, numpy_complex
+from xdsl_rlx.dialects.mir.compositions import stack
+from xdsl_rlx.dialects.mir.tensor_value import is_value
 from xdsl_rlx.dialects.shapes import COMPLEXES, DTYPE_NAMES, FLOATS, INTS, element_of, i1, i64
 
 if TYPE_CHECKING:
@@ -69,9 +71,7 @@ _AS_INTEGERS = ("floordiv", "mod", "rem", "pow", "shift_left", "shift_right")
 
 def innermost(operands: Sequence[object]) -> MirBuilder:
     """The builder of the values among some operands; of graphs in graphs, that of the innermost."""
-    from xdsl_rlx.dialects.mir.value import Value
-
-    builders = [x.b for x in operands if isinstance(x, Value)]
+    builders = [x.b for x in operands if is_value(x)]
     return max(builders, key=lambda b: getattr(b, "depth", 0))
 
 
@@ -83,10 +83,8 @@ def in_one_graph(operands: Sequence[Any]) -> list[Any]:
     builder = innermost(values)
 
     def inside(x: Any) -> Any:
-        from xdsl_rlx.dialects.mir.value import Value
-
-        if isinstance(x, Value):
-            return x if x.b is builder else Value(builder.operand(x), builder, x.weak)
+        if is_value(x):
+            return x if x.b is builder else builder.value(builder.operand(x), x.weak)
         if type(x) in (list, tuple):
             return type(x)(map(inside, x))
         return x
@@ -96,11 +94,9 @@ def in_one_graph(operands: Sequence[Any]) -> list[Any]:
 
 def values_of(operands: Sequence[Any]) -> list[Value]:
     """The values among operands and lists of them."""
-    from xdsl_rlx.dialects.mir.value import Value
-
     found: list[Value] = []
     for x in operands:
-        if isinstance(x, Value):
+        if is_value(x):
             found.append(x)
         elif type(x) in (list, tuple):
             found += values_of(x)
@@ -118,27 +114,23 @@ def together(
     Integers that are `compared` with one of Python's are so in i64, where it fits. GraphTypeError where there is no
     common type, and for what is no operand.
     """
-    from xdsl_rlx.dialects.mir.value import Value
-
     operands = [_listed(x) for x in operands]
     builder = innermost(operands)
     if kind is Kind.TRUTH:
         return builder, [_truth(builder, x) for x in operands], False
-    weak = all(x.weak for x in operands if isinstance(x, Value))
-    highest = max((KIND_RANKS[x.dtype.kind] for x in operands if isinstance(x, Value)), default=0) if weak else None
+    weak = all(x.weak for x in operands if is_value(x))
+    highest = max((KIND_RANKS[x.dtype.kind] for x in operands if is_value(x)), default=0) if weak else None
     found = _common(tuple([_described(x, highest) for x in operands]), kind)
     if compared and found in INTS and not all(_fits(x, found) for x in operands):
         found = i64
     converted = [_converted(builder, x, found) for x in operands]
-    arrays = (x for x in operands if isinstance(x, Array) and not isinstance(x, Value))
+    arrays = (x for x in operands if isinstance(x, Array) and not is_value(x))
     return builder, converted, weak and not any(x.shape for x in arrays)
 
 
 def _fits(x: Operand, type_: Attribute) -> bool:
     """Whether an operand is known to be in the range of an integer type, as all but Python's integers are."""
-    from xdsl_rlx.dialects.mir.value import Value
-
-    if isinstance(x, Value):
+    if is_value(x):
         return not x.weak or x.dtype != "i64" or type_ == i64
     if type(x) is not int or not constants.is_integer(type_):
         return True
@@ -148,9 +140,7 @@ def _fits(x: Operand, type_: Attribute) -> bool:
 
 def _listed(x: Any) -> Operand:
     """An operand, where a list of numbers is an array and one of values a value."""
-    from xdsl_rlx.dialects.mir.value import Value
-
-    if isinstance(x, Value | SSAValue) or is_number(x):
+    if is_value(x) or isinstance(x, SSAValue) or is_number(x):
         return cast("Operand", x)
     if isinstance(x, list | tuple):
         return joined(cast("Sequence[Any]", x))
@@ -166,14 +156,11 @@ def joined(parts: Sequence[Any]) -> Operand:
     """What NumPy would make of a list, some of whose elements may be values; GraphTypeError if it is ragged."""
     import numpy as np
 
-    from xdsl_rlx.dialects.mir.compositions import stack
-    from xdsl_rlx.dialects.mir.value import Value
-
     inner = [joined(cast("Sequence[Any]", x)) if isinstance(x, list | tuple) else x for x in parts]
-    if any(isinstance(x, Value) for x in inner):
+    if any(is_value(x) for x in inner):
         builder, converted, weak = together(inner)
         stacked = stack(builder, converted)
-        return Value(stacked.ssa, builder, weak)
+        return builder.value(stacked.ssa, weak)
     try:
         return _listed(np.asarray(inner))
     except ValueError as error:
@@ -190,9 +177,7 @@ def _described(x: Operand, highest: int | None) -> str | type:
 
     Where all values give way, those of the `highest` kind among them keep the type that they have so far.
     """
-    from xdsl_rlx.dialects.mir.value import Value
-
-    if isinstance(x, Value):
+    if is_value(x):
         return _class_of(x.dtype.name) if x.weak and KIND_RANKS[x.dtype.kind] != highest else x.dtype.name
     if is_number(x):
         return next(kind for kind in _WEAK if isinstance(x, kind))
@@ -235,9 +220,7 @@ def _common(described: tuple[str | type, ...], kind: Kind) -> Attribute:
 
 
 def _converted(builder: MirBuilder, x: Operand, to: Attribute) -> Operand:
-    from xdsl_rlx.dialects.mir.value import Value
-
-    if isinstance(x, Value):
+    if is_value(x):
         if constants.is_integer(to) and not _fits(x, to):
             builder.require_fit(x, to)
         return builder.cast(x, to)
@@ -247,30 +230,23 @@ def _converted(builder: MirBuilder, x: Operand, to: Attribute) -> Operand:
 
 
 def _truth(builder: MirBuilder, x: Operand) -> Operand:
-    from xdsl_rlx.dialects.mir.value import Value
-
-    if isinstance(x, Value):
+    if is_value(x):
         return x if x.dtype == "i1" else builder.ne(x, 0)
     return builder.constant(x, "i1") if isinstance(x, bool) else builder.ne(x, 0)
 
 
 def applied(make: str | Callable[..., Any], operands: Sequence[Operand], kind: Kind = Kind.AS_IS) -> Any:
     """A builder method, by its name, or a function of a builder, of operands brought together."""
-    from xdsl_rlx.dialects.mir.value import Value
-
     builder, converted, weak = together(operands, kind, make in _COMPARISONS)
     if isinstance(make, str):
         make, converted = _of_elements(builder, make, converted)
     result = getattr(builder, make)(*converted) if isinstance(make, str) else make(builder, *converted)
-    return Value(result.ssa, result.b, True) if weak and isinstance(result, Value) and result.dtype != "i1" else result
+    return result.b.value(result.ssa, True) if weak and is_value(result) and result.dtype != "i1" else result
 
 
 def _of_elements(builder: MirBuilder, make: str, operands: list[Operand]) -> tuple[str | Callable[..., Any], list[Any]]:
     """What a builder method is of operands of these elements, and the operands that it takes."""
-    from xdsl_rlx.dialects.mir import compositions
-    from xdsl_rlx.dialects.mir.value import Value
-
-    element = next((element_of(x.ssa) for x in operands if isinstance(x, Value)), None)
+    element = next((element_of(x.ssa) for x in operands if is_value(x)), None)
     if element is None or element in FLOATS:
         return make, operands
     kind = "b" if element == i1 else "c" if element in COMPLEXES else "i"

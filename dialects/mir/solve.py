@@ -12,12 +12,15 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Tensor, flag, tensor
 from xdsl_rlx.dialects.mir.value import BuilderCore, method, pair
-from xdsl_rlx.dialects.shapes import COMPLEXES, check_element, dims, element_of, same_element_type, shape_of
-
-
-def check_square(shape: Sequence[int]) -> None:
-    if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise VerifyException(f"expected square matrices, got {dims(shape)}")
+from xdsl_rlx.dialects.shapes import (
+    COMPLEXES,
+    check_element,
+    check_square,
+    dims,
+    element_of,
+    same_element_type,
+    shape_of,
+)
 
 
 def _check_right_hand_side(matrices: Sequence[int], given: Sequence[int]) -> None:

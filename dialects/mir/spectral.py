@@ -17,8 +17,8 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.complex import complex_type, part_type
+from xdsl_rlx.dialects.mir.compositions import resized, signal
 from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
 from xdsl_rlx.dialects.mir.fields import AnyTensorConstr, Flag, Integer, Tensor, Word, flag, integer, tensor, word
 from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value, method
@@ -32,7 +32,7 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 if TYPE_CHECKING:
-    from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+    pass
 
 REALS: tuple[Attribute, ...] = (f32, f64)
 
@@ -219,22 +219,3 @@ class SpectralBuilder(BuilderCore):
 
     log_mel = method(LogMelOp)
     log_mel_backward = method(LogMelBackwardOp)
-
-
-def signal(m: MirBuilder, x: Operand) -> Value:
-    """Return an operand that has an axis to transform; GraphError for a scalar."""
-    value = m.value(m.operand(x))
-    if not value.rank:
-        raise GraphError("expected an array to transform, got a scalar")
-    return value
-
-
-def resized(m: MirBuilder, x: Operand, n: int) -> Value:
-    """Return the first `n` points along the last axis, zero-padded if there are fewer."""
-    value = signal(m, x)
-    have = value.shape[-1]
-    if n < 1:
-        raise GraphError(f"expected at least one point, got {n}")
-    if have >= n:
-        return value if have == n else m.narrow(value, -1, 0, n)
-    return m.concat([value, m.full((*value.shape[:-1], n - have), 0, value.dtype)], -1)

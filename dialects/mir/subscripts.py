@@ -14,7 +14,9 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.constants import Array
 from xdsl_rlx.dialects.errors import GraphIndexError, GraphTypeError
+from xdsl_rlx.dialects.mir.compositions import clip, every
 from xdsl_rlx.dialects.mir.promotion import in_one_graph, joined
+from xdsl_rlx.dialects.mir.tensor_value import is_value
 from xdsl_rlx.dialects.shapes import INTS, broadcast_shapes, dims, element_of, i64
 
 if TYPE_CHECKING:
@@ -86,8 +88,6 @@ def subscript(value: Value, index: Index | tuple[Index, ...]) -> Value:
 
 def without_masks(part: Any) -> list[Any]:
     """A part of an index, or for a mask the arrays of the places where it holds; an iterable of numbers is a list."""
-    from xdsl_rlx.dialects.mir.value import Value
-
     if isinstance(part, tuple | range):
         part = list(cast("Sequence[Any]", part))
     if isinstance(part, list):
@@ -101,7 +101,7 @@ def without_masks(part: Any) -> list[Any]:
         except ValueError as error:
             raise GraphTypeError(f"cannot convert an index to an array: {error}") from None
         part = array if array.size else array.astype(np.int64)
-    if not isinstance(part, Value) and isinstance(part, Array) and part.dtype.kind == "b" and part.shape:
+    if not is_value(part) and isinstance(part, Array) and part.dtype.kind == "b" and part.shape:
         import numpy as np
 
         where = np.nonzero(cast("np.ndarray[Any, Any]", part))
@@ -110,18 +110,12 @@ def without_masks(part: Any) -> list[Any]:
 
 
 def _holds_values(parts: list[Any]) -> bool:
-    from xdsl_rlx.dialects.mir.value import Value
-
-    return any(isinstance(x, Value) or (isinstance(x, list) and _holds_values(cast("list[Any]", x))) for x in parts)
+    return any(is_value(x) or (isinstance(x, list) and _holds_values(cast("list[Any]", x))) for x in parts)
 
 
 def is_array(part: object) -> bool:
     """NumPy's integers are no arrays here."""
-    from xdsl_rlx.dialects.mir.value import Value
-
-    return isinstance(part, Value) or (
-        isinstance(part, Array) and not (part.shape == () and hasattr(part, "__index__"))
-    )
+    return is_value(part) or (isinstance(part, Array) and not (part.shape == () and hasattr(part, "__index__")))
 
 
 def are_neighbours(parts: Sequence[Any]) -> bool:
@@ -132,8 +126,6 @@ def are_neighbours(parts: Sequence[Any]) -> bool:
 
 def _gathered(value: Value, taken: Sequence[_Taken], in_place: bool) -> Value:
     """The elements that indices take together along their axes: in the place of these, or else in front."""
-    from xdsl_rlx.dialects.mir.compositions import clip
-
     b, target = value.b, taken[0].axis if in_place else 0
     axes = tuple(range(target, target + len(taken)))
     value = b.moveaxis(value, tuple(one.axis for one in taken), axes)
@@ -178,30 +170,9 @@ def _sliced(value: Value, axis: int, part: slice) -> Value:
     return value.b.flip(every(value, axis, positions[::-1]), axis)
 
 
-def every(value: Value, axis: int, positions: range) -> Value:
-    """
-    The elements at positions that rise evenly: one element of each of several neighbouring blocks, which are a view.
-
-    Where the blocks would not fit into the axis, the last element comes from behind them.
-    """
-    b, count, step, extent = value.b, len(positions), positions.step, value.shape[axis]
-    if step == 1 or count < 2:
-        whole = count == extent
-        return value if whole else b.narrow(value, axis, positions.start if count else 0, count)
-    at = max(positions.start + count * step - extent, 0)
-    if at > min(positions.start, step - 1):
-        return b.concat([every(value, axis, positions[:-1]), b.narrow(value, axis, positions[-1], 1)], axis)
-    front, behind = value.shape[:axis], value.shape[axis + 1 :]
-    blocks = b.narrow(value, axis, positions.start - at, count * step)
-    apart = b.reshape(blocks, (*front, count, step, *behind))
-    return b.reshape(b.narrow(apart, axis + 1, at, 1), (*front, count, *behind))
-
-
 def wrapped(value: Value, part: Any, extent: int) -> Value:
     """Indices counted from the front; those of an array are checked, those of a value wrapped."""
-    from xdsl_rlx.dialects.mir.value import Value
-
-    if isinstance(part, Value):
+    if is_value(part):
         if element_of(part.ssa) not in INTS:
             raise GraphTypeError(_wrong(part.dtype.short))
         # what counts from the end has to hold the extent

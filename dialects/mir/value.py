@@ -24,10 +24,12 @@ from xdsl_rlx.dialects.errors import GraphAttributeError, GraphError, GraphTypeE
 from xdsl_rlx.dialects.mir.core import TensorOp
 from xdsl_rlx.dialects.mir.elementwise import ConstantOp
 from xdsl_rlx.dialects.mir.fields import REQUIRED, Declaration, Part, arguments_of
+from xdsl_rlx.dialects.mir.index_updates import Updates
 from xdsl_rlx.dialects.mir.no_numbers import WithoutNumbers
-from xdsl_rlx.dialects.mir.numpy_methods import NumpyMethods
+from xdsl_rlx.dialects.mir.numpy_methods import NumpyFunctions, NumpyMethods
 from xdsl_rlx.dialects.mir.promotion import Kind, applied
 from xdsl_rlx.dialects.mir.subscripts import Index, subscript
+from xdsl_rlx.dialects.mir.tensor_value import TensorValue
 from xdsl_rlx.dialects.shapes import (
     COMPLEXES,
     FLOATS,
@@ -43,7 +45,6 @@ from xdsl_rlx.dialects.shapes import (
 )
 
 if TYPE_CHECKING:
-    from xdsl_rlx.dialects.mir.index_updates import Updates
     from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 
 P = ParamSpec("P")
@@ -51,7 +52,7 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Value(NumpyMethods, WithoutNumbers):
+class Value(TensorValue, NumpyMethods, WithoutNumbers):
     """A tensor in a graph under construction, with Python's operators; `==` and `!=` build `mir.eq` and `mir.ne`."""
 
     ssa: SSAValue
@@ -236,8 +237,6 @@ class Value(NumpyMethods, WithoutNumbers):
     @property
     def at(self) -> Updates:
         """`x.at[i].set(y)`: a copy with other elements at `x[i]`; also `add`, `multiply`, `min`, `max`, as in JAX."""
-        from xdsl_rlx.dialects.mir.index_updates import Updates
-
         return Updates(self)
 
     @property
@@ -290,10 +289,11 @@ class BuilderCore:
 
     @property
     def _this(self) -> MirBuilder:
-        from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+        return cast("MirBuilder", self)
 
-        assert isinstance(self, MirBuilder)
-        return self
+    def __numpy__(self) -> NumpyFunctions:
+        """NumPy's functions on the values of this builder; GraphTypeError for one that has ops only, as rules have."""
+        raise GraphTypeError("the builder of a rule has ops, and no functions of NumPy's: write b.exp(x) for np.exp(x)")
 
     def emit(self, make: Callable[P, OpT], *args: P.args, **kwargs: P.kwargs) -> OpT:
         """Create an op and insert it."""
@@ -303,9 +303,9 @@ class BuilderCore:
         """Create an op with one result, insert it, and return the result."""
         return self.value(self.emit(make, *args, **kwargs).results[0])
 
-    def value(self, ssa: SSAValue) -> Value:
-        """Wrap an IR value."""
-        return Value(ssa, cast("MirBuilder", self))
+    def value(self, ssa: SSAValue, weak: bool = False) -> Value:
+        """Wrap an IR value; a `weak` one stands for a Python number, and takes the element type of its operands."""
+        return Value(ssa, cast("MirBuilder", self), weak)
 
     def require_fit(self, x: Value, to: IntegerType) -> None:
         """Record that `x`, which stands for a Python integer, must fit into the type that it is cast to."""

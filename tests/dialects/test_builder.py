@@ -179,7 +179,10 @@ def test_functions_of_numpy_that_are_ops_build_them():
         with pytest.raises(GraphError, match="it has no concrete value yet"):
             wrong(x)
     with pytest.raises(GraphError, match=r"np\.spacing does not support traced values: no op computes it"):
-        np.spacing(x)
+        np.spacing(rlx.Graph("f").input("x", (2,)))
+    for numpy in (np.exp, np.sum, lambda x: x.sum()):
+        with pytest.raises(GraphError, match=r"the builder of a rule has ops, and no functions of NumPy's"):
+            numpy(x)
 
 
 def test_powers_by_squarings():

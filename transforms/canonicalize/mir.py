@@ -25,10 +25,9 @@ from xdsl_rlx.dialects.mir import (
     shape,
     transcendental,
 )
-from xdsl_rlx.dialects.mir.compositions import repeat
+from xdsl_rlx.dialects.mir.compositions import every, repeat
 from xdsl_rlx.dialects.mir.fields import settings_of
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
-from xdsl_rlx.dialects.mir.subscripts import every
 from xdsl_rlx.dialects.shapes import FLOATS, broadcast_shapes, element_of, shape_of, u8, u32
 from xdsl_rlx.transforms.driver import is_differentiated, is_elementwise
 from xdsl_rlx.transforms.located import located

@@ -7,12 +7,19 @@ from __future__ import annotations
 
 from xdsl_rlx.dialects.mir import compositions
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
+from xdsl_rlx.dialects.mir.numpy_methods import NumpyFunctions
 from xdsl_rlx.graph_methods import contractions, creation, elements, linalg, moves, sorting, spectral, statistics
 from xdsl_rlx.graph_methods.einsum import einsum as _einsum
 
 
 class GraphBuilder(MirBuilder):
     """A `MirBuilder` with the functions of NumPy, SciPy and JAX that build several ops."""
+
+    def __numpy__(self) -> NumpyFunctions:
+        """NumPy's functions on the values of this builder."""
+        from xdsl_rlx.frontends.numpy import functions
+
+        return functions
 
     argmax = compositions.argmax
     argmin = compositions.argmin

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.complex import complex_type
-from xdsl_rlx.dialects.mir.compositions import frames
+from xdsl_rlx.dialects.mir.compositions import frames, resized, signal
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
-from xdsl_rlx.dialects.mir.spectral import FftNorm, RfftOp, resized, signal
+from xdsl_rlx.dialects.mir.spectral import FftNorm, RfftOp
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, element_of, normalize_axis
 
