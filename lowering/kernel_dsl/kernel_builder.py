@@ -3,7 +3,8 @@ Which loops are built is not known here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from xdsl.builder import Builder
@@ -149,10 +150,11 @@ class Nest:
         self.builder.insert(loop)
         return tuple(loop.results)
 
-    def guard(self, condition: SSAValue, body: Callable[[Nest], None]) -> None:
-        """`if condition:` without results."""
+    @contextmanager
+    def guard(self, condition: SSAValue) -> Generator[Nest]:
+        """`if condition:` without results, written as the statement `with nest.guard(condition) as inside: ...`."""
         block = Block()
-        body(Nest(block, self.kernel))
+        yield Nest(block, self.kernel)
         end_block(block)
         self.choose(condition, block)
 

@@ -243,10 +243,12 @@ class OutlinedLoop(Outlined):
             return
         if swapped:
             again = s.of(n) < s.of(nest.kernel.index(last))
-            nest.guard(again.value, lambda inside: each(inside, swapped, _exchange))
+            with nest.guard(again.value) as inside:
+                each(inside, swapped, _exchange)
         if kept:
             ends = s.of(nest.kernel.index(last - 1)) < s.of(n)
-            nest.guard(ends.value, lambda inside: each(inside, kept, _copy))
+            with nest.guard(ends.value) as inside:
+                each(inside, kept, _copy)
 
 
 _Halves: TypeAlias = tuple[int, SSAValue, SSAValue]

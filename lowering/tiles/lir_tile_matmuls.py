@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import cast
@@ -141,26 +141,23 @@ class _Product:
         block, rows, columns = Block(), self._rows(), self._columns()
         nest = Nest(block, kernel)
         if columns is None:
-            self._emit_for_each_length(
-                nest, (self.op.col_lo, self.op.col_hi), lambda at, n: self._emit(at, rows, n, repeated)
-            )
+            for inside, width in self._each_length(nest, (self.op.col_lo, self.op.col_hi)):
+                self._emit(inside, rows, width, repeated)
         elif rows is None and self._has_registers and self._is_of_pieces(self.op.row_lo, self.op.row_hi):
             # blocks of tile registers have a known number of rows
-            self._emit_for_each_length(
-                nest, (self.op.row_lo, self.op.row_hi), lambda at, n: self._emit(at, n, columns, repeated)
-            )
+            for inside, height in self._each_length(nest, (self.op.row_lo, self.op.row_hi)):
+                self._emit(inside, height, columns, repeated)
         else:
             self._emit(nest, rows, columns, repeated)
         _put(block, self.op)
 
-    def _emit_for_each_length(
-        self, nest: Nest, ends: tuple[SSAValue, SSAValue], emit: Callable[[Nest, int], None]
-    ) -> None:
+    def _each_length(self, nest: Nest, ends: tuple[SSAValue, SSAValue]) -> Iterator[tuple[Nest, int]]:
         """Loops for each length of a chunk, of which one is chosen where the code runs."""
         for count in sorted(self.lengths):
             s = nest.scalars
             is_this = s.eq(s.of(ends[1]) - s.of(ends[0]), count)
-            nest.guard(is_this.value, lambda at, count=count: emit(at, count))
+            with nest.guard(is_this.value) as inside:
+                yield inside, count
 
     @property
     def _has_registers(self) -> bool:
