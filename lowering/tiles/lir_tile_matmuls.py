@@ -143,8 +143,7 @@ class _Product:
         if columns is None:
             for inside, width in self._each_length(nest, (self.op.col_lo, self.op.col_hi)):
                 self._emit(inside, rows, width, repeated)
-        elif rows is None and self._has_registers and self._is_of_pieces(self.op.row_lo, self.op.row_hi):
-            # blocks of tile registers have a known number of rows
+        elif rows is None and self._asks_for_rows(columns, repeated):
             for inside, height in self._each_length(nest, (self.op.row_lo, self.op.row_hi)):
                 self._emit(inside, height, columns, repeated)
         else:
@@ -159,6 +158,16 @@ class _Product:
             with nest.guard(is_this.value) as inside:
                 yield inside, count
 
+    def _asks_for_rows(self, columns: int, repeated: bool) -> bool:
+        """Whether loops are made for each length of a chunk: as blocks of tile registers, and as calls, have one."""
+        if not self._is_of_pieces(self.op.row_lo, self.op.row_hi):
+            return False
+        rows, factors = min(self.lengths, default=None), Factors.of(self.op)
+        if self._has_registers or rows is None:
+            return self._has_registers
+        calls = not repeated and can_be_called(factors, rows, columns, self.costs)
+        return calls and not self._is_narrow(factors, rows, columns)
+
     @property
     def _has_registers(self) -> bool:
         """Whether the processor has tile registers for its elements."""
@@ -170,8 +179,7 @@ class _Product:
         rows = self._most_rows() if known is None else known
         ends, across = (op.row_lo, op.row_hi), (op.col_lo, op.col_hi)
         packs = self._is_packed(factors)
-        shares = factors.right.lies_in_lines or rows >= costs.min_sharing_rows
-        is_narrow = columns < costs.min_matmul_columns or not shares
+        is_narrow = self._is_narrow(factors, rows, columns)
         if factors.element == i32 and (is_narrow or not packs or rows > costs.max_offset_rows):
             emit_integer_sums(factors, nest, ends, across, costs.integer_rows)
             return
@@ -203,6 +211,11 @@ class _Product:
     @property
     def _has_no_library(self) -> bool:
         return memref_of(self.op.a).element_type in (bf16, i8)
+
+    def _is_narrow(self, factors: Factors, rows: int, columns: int) -> bool:
+        """Whether there are too few columns for tiles, or too few rows to share what is loaded of them."""
+        shares = factors.right.lies_in_lines or rows >= self.costs.min_sharing_rows
+        return columns < self.costs.min_matmul_columns or not shares
 
     def _is_packed(self, factors: Factors) -> bool:
         """Whether the processor has dot products of packed elements, of which there are enough."""

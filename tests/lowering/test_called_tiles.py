@@ -59,14 +59,25 @@ def check(f: Callable[..., Any], given: tuple[np.ndarray[Any, Any], ...], thread
     np.testing.assert_allclose(found, wanted, rtol=0, atol=scale)
 
 
-def called(f: Callable[..., Any], *given: np.ndarray[Any, Any], model: CostModel = WIDE) -> set[str]:
+def called(f: Callable[..., Any], *given: np.ndarray[Any, Any], model: CostModel = WIDE, threads: int = 1) -> set[str]:
     """The functions of the library that a program calls on a processor."""
-    module = rlx.compile(f, threads=1).trace(*given).module
+    module = rlx.compile(f, threads=threads).trace(*given).module
     return {
         name
-        for text in emit_llvm_parts(kernels_of(lower_to_lir(module, 1, model=model)))
+        for text in emit_llvm_parts(kernels_of(lower_to_lir(module, threads, model=model)))
         for name in library_calls(text)
     }
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("m", "k", "n"), [(129, 257, 513), (127, 257, 512), (259, 129, 200), (523, 300, 100)])
+@pytest.mark.parametrize("threads", [2, 3, 4])
+def test_rows_that_threads_do_not_share_evenly(form: str, m: int, k: int, n: int, threads: int) -> None:
+    """Chunks of two lengths call tiles, as chunks of one do: the code asks which it has."""
+    given = factors(form, m, k, n, "float32")
+    assert called(FORMS[form], *given, threads=threads)
+    check(FORMS[form], given, threads)
 
 
 SIZES = tuple(range(131)) if EVERY else (0, 1, 2, 5, 8, 13, 14, 15, 16, 17, 27, 31, 33, 48, 64, 65, 90, 127, 128, 130)
