@@ -77,7 +77,14 @@ class _PythonWork(Work):
     functions: list[Callable[..., None]] = field(default_factory=list[Callable[..., None]])
 
     def over(
-        self, extent: int, work: int, reads: Sequence[Argument], writes: Sequence[Argument], chunk: int | None = None
+        self,
+        extent: int,
+        work: int,
+        reads: Sequence[Argument],
+        writes: Sequence[Argument],
+        chunk: int | None = None,
+        *,
+        blas_threads: int = 1,
     ) -> Callable[[Callable[..., None]], None]:
         size = self._chunk(extent, work) if chunk is None else chunk
         windows = [self._window(x) for x in (*reads, *writes)]

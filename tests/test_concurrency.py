@@ -195,7 +195,7 @@ def test_nothing_is_imported_late_but_the_emitters():
     folders = ("xdsl_rlx.lowering.backend.llvm", "xdsl_rlx.lowering.backend.numba")
     emitters = (*folders, "xdsl_rlx.lowering.backend.runtime.targets")
     late = _imported_late()
-    assert len(late) > 20
+    assert len(late) > 10
     left = sorted(name for name in late if name.startswith(emitters))
     script = f"""
 import importlib, sys, xdsl_rlx
