@@ -36,10 +36,8 @@ _ELSEWHERE = {
 """What takes the place of names that users of JAX look for."""
 
 _LATE = (
-    "xdsl_rlx.dialects.lir.schedule",
     "xdsl_rlx.frontends.numpy.functions",
     "xdsl_rlx.frontends.shared.needed",
-    "xdsl_rlx.lowering.prepare.mir_prepare_for_fusion",
     "xdsl_rlx.lowering.backend.runtime.launch_times",
 )
 """

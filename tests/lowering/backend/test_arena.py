@@ -126,6 +126,8 @@ def chain(n: int) -> rlx.CompiledFunction:
 
 
 def test_programs_share_it():
+    # without the programs of earlier tests, which would make it, and so these matrices, large
+    gc.collect()
     before = pool().arena.size
     size = int((2 * before / 4) ** 0.5) + 300
     first = chain(size)
