@@ -4,7 +4,7 @@ xDSL 0.74 prints infinities, NaN and whole numbers of more than six digits as he
 those in custom forms, where the type of a number is not written, nor in `array<f64: ..>`.
 """
 
-from xdsl.dialects.builtin import DenseArrayBase, Float64Type, FloatAttr, f64
+from xdsl.dialects.builtin import DenseArrayBase, Float64Type, FloatAttr, IntegerType, f64, i64
 from xdsl.ir import BuiltinAttribute, Operation, ParametrizedAttribute
 from xdsl.irdl import IRDLOperation, irdl_attr_definition
 from xdsl.irdl.declarative_assembly_format import (
@@ -99,3 +99,20 @@ class NumberList(CustomDirective):
         assert isinstance(values, ExactNumbers)
         state.print_whitespace(printer)
         printer.print_string("[" + ", ".join(map(_literal, values.get_values())) + "]")
+
+
+@irdl_custom_directive
+class IntList(CustomDirective):
+    """A list of integers as `[0, 2]`."""
+
+    values: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        numbers = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+        self.values.set(state, DenseArrayBase.from_list(i64, numbers))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        values = self.values.get(op)
+        assert isa(values, DenseArrayBase[IntegerType])
+        state.print_whitespace(printer)
+        printer.print_string("[" + ", ".join(map(str, values.get_values())) + "]")

@@ -7,14 +7,13 @@ from typing import ClassVar
 from xdsl.ir import Attribute
 from xdsl.irdl import result_def
 
-from xdsl_rlx.dialects.hir.block import OneOp, check_eps, check_rank, float_element, int_of
+from xdsl_rlx.dialects.hir.block import OneOp, check_eps, check_rank, float_element
 from xdsl_rlx.dialects.hir.self_attention import Attends
 from xdsl_rlx.dialects.mir.attention import MaskKind
 from xdsl_rlx.dialects.mir.core import Activation, ActivationAttr
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
     Integer,
-    OptionalInteger,
     OptionalTensor,
     Real,
     Tensor,
@@ -26,48 +25,23 @@ from xdsl_rlx.dialects.mir.fields import (
     tensor,
     word,
 )
-from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads, head_count, heads_of
+from xdsl_rlx.dialects.mir.heads import HeadLayout, Heads, heads_of
+from xdsl_rlx.dialects.mir.transformer import EncoderLayer
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 
 
-class TransformerLayerOp(OneOp, name="hir.transformer_layer"):
+class TransformerLayerOp(EncoderLayer, OneOp, name="hir.transformer_layer"):
     """
     A post-norm encoder layer, as in BERT: `h = layer_norm(x + block(x), ln1_g, ln1_b)`, `result = layer_norm(h + f(h @
     fc1_w + fc1_b) @ fc2_w + fc2_b, ln2_g, ln2_b)`.
 
     x is the operand hidden, `[B, S, W]`. With `q | k | v = x @ qkv_w + qkv_b`, `block` is `attention(q, k, v) @ out_w +
-    out_b` with `num_heads` heads. qkv_w is `[W, 3W]`, out_w `[W, W]`, fc1_w `[W, I]`, fc2_w `[I, W]`, and `f` is named
-    by `activation`. The optional mask is an i1 mask of kind `custom` in `hir.attention`. All biases are optional.
+    out_b` with `num_heads` heads, or heads of `head_dim` features. qkv_w is `[W, 3W]`, out_w `[W, W]`, fc1_w `[W, I]`,
+    fc2_w `[I, W]`. The optional `f` is named by `activation`. The optional mask is an i1 mask of kind `custom`
+    in `hir.attention`. All biases are optional.
     """
 
-    hidden: Tensor = tensor()
-    qkv_w: Tensor = tensor()
-    out_w: Tensor = tensor()
-    ln1_g: Tensor = tensor()
-    fc1_w: Tensor = tensor()
-    fc2_w: Tensor = tensor()
-    ln2_g: Tensor = tensor()
-    mask: OptionalTensor = optional_tensor(default=None, alone=True)
-    num_heads: OptionalInteger = integer(default=None)
-    head_dim: OptionalInteger = integer(default=None)
-    eps1: Real = real(default=1e-05)
-    eps2: Real = real(default=1e-05)
-    activation: Word[Activation] = word(ActivationAttr, "activation", default=Activation.GELU)
-    qkv_b: OptionalTensor = optional_tensor(default=None)
-    out_b: OptionalTensor = optional_tensor(default=None)
-    ln1_b: OptionalTensor = optional_tensor(default=None)
-    fc1_b: OptionalTensor = optional_tensor(default=None)
-    fc2_b: OptionalTensor = optional_tensor(default=None)
-    ln2_b: OptionalTensor = optional_tensor(default=None)
-    result = result_def(AnyTensorConstr)
-
     MIR: ClassVar[str | None] = "fused_transformer_layer"
-
-    @property
-    def heads(self) -> int:
-        """How many heads there are."""
-        said = int_of(self.num_heads), int_of(self.head_dim)
-        return head_count(shape_of(self.hidden), HeadLayout.PACKED, *said, "hidden")[0]
 
 
 class TransformerBlockOp(Attends, name="hir.transformer_block"):

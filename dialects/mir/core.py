@@ -29,7 +29,6 @@ from xdsl.utils.str_enum import StrEnum
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.fields import (
     Integer,
-    IntList,
     OptionalInteger,
     arguments_of,
     attribute,
@@ -40,13 +39,16 @@ from xdsl_rlx.dialects.mir.fields import (
     inherited,
     integer,
     integer_list,
+    integer_or,
     operands_by_name,
     optional_region,
     optional_result,
     optional_tensor,
+    optional_word,
     real,
     region,
     regions,
+    stated,
     steps,
     string,
     tensor,
@@ -54,7 +56,7 @@ from xdsl_rlx.dialects.mir.fields import (
     truth,
     word,
 )
-from xdsl_rlx.dialects.number_text import Number, NumberList
+from xdsl_rlx.dialects.number_text import IntList, Number, NumberList
 from xdsl_rlx.dialects.shapes import MixedElementTypes, check_size, normalize_axis, shape_of
 from xdsl_rlx.dialects.text_form import define_op
 
@@ -121,6 +123,9 @@ class View(OpTrait):
         optional_tensor,
         tensors,
         integer,
+        integer_or,
+        stated,
+        optional_word,
         real,
         steps,
         word,

@@ -49,17 +49,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_region_def,
 )
-from xdsl.irdl.declarative_assembly_format import (
-    AttributeVariable,
-    CustomDirective,
-    ParsingState,
-    PrintingState,
-    irdl_custom_directive,
-)
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
@@ -119,6 +109,8 @@ Text: TypeAlias = Field[StringAttr, str]
 AxisList: TypeAlias = Field[DenseArrayBase[IntegerType], int | Sequence[int] | None]
 Word: TypeAlias = Field[EnumAttribute[EnumT], EnumT | str]
 OptionalWord: TypeAlias = Field[EnumAttribute[EnumT] | None, EnumT | str | None]
+EitherInteger: TypeAlias = Field[IntegerAttr[IntegerType], int | None]
+Stated: TypeAlias = Field[None, int | None]
 Body: TypeAlias = Field[Region, Block]
 OptionalBody: TypeAlias = Field[Region | None, Block | None]
 Bodies: TypeAlias = Field[Sequence[Region], Sequence[Block]]
@@ -132,6 +124,8 @@ class Part(Enum):
     PROPERTY = auto()
     REGION = auto()
     RESULT = auto()
+    ARGUMENT = auto()
+    """None: it is an argument of the constructor, from which another field follows."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +154,9 @@ class Declaration:
     shape: str | None = None
     """The extents of an operand by name, as in `W, 3W`, for `check_operands`."""
     like: str | None = None
-    """The field whose value is taken where None is given."""
+    """The field that says the value, by `resolve`, where None is given."""
+    resolve: Callable[[Any, Any, SSAValue], Any] = lambda own, other, _: other if own is None else own
+    """From what is given for this field and for `like`, and the first operand, to the value."""
 
     @property
     def is_segment(self) -> bool:
@@ -266,6 +262,11 @@ def word(
     return replace(found, kw_only=kw_only)
 
 
+def optional_word(kind: type[EnumAttribute[EnumT]], what: str, *, default: EnumT | None) -> OptionalWord[EnumT]:
+    """One of a few words, as `word`, or None; the default is the one that is most often wanted."""
+    return cast("OptionalWord[EnumT]", replace(cast(Declaration, word(kind, what, default=None)), default=default))
+
+
 @overload
 def attribute(
     kind: type[AttributeT], *, default: _Required = REQUIRED, alias: str | None = None
@@ -327,6 +328,19 @@ def axis(*, default: int | _Required | None = REQUIRED) -> Any:
     """An axis of the first operand, which the constructor counts from the front; optional if None is the default."""
     found = _property(I64, int, default, lambda x, first: i64_attr(normalize_axis(x, len(shape_of(first)))))
     return replace(found, reads_operand=True)
+
+
+def integer_or(
+    other: str, resolve: Callable[[int | None, int | None, SSAValue], int], *, default: None
+) -> EitherInteger:
+    """An i64: `resolve` of what is given for it and for the argument `other`, and of the first operand."""
+    found = replace(_property(I64, int, REQUIRED, lambda x, _: i64_attr(x)), given=int | None, default=default)
+    return cast(EitherInteger, replace(found, reads_operand=True, like=other, resolve=resolve))
+
+
+def stated(*, default: None) -> Stated:
+    """An integer that is given in the place of another field (see `integer_or`); the op does not keep it."""
+    return cast(Stated, Declaration(None, int | None, default, part=Part.ARGUMENT))
 
 
 def axes(*, default: None) -> AxisList:
@@ -405,10 +419,14 @@ def declare(kind: type[IRDLOperation], kw_only: bool = False) -> None:
     own = {name: found for name, found in vars(kind).items() if isinstance(found, Declaration)}
     setattr(kind, _DECLARED, {name: replace(found, kw_only=kw_only or found.kw_only) for name, found in own.items()})
     declared = declared_by(kind)
-    for name in vars(kind)[_DECLARED]:
+    for name, found in vars(kind)[_DECLARED].items():
         delattr(kind, name)
+        if found.part == Part.ARGUMENT:
+            # to xDSL an annotated name is a part of the op
+            del kind.__annotations__[name]
     for name, found in declared.items():
-        setattr(kind, name, found.definition)
+        if found.part != Part.ARGUMENT:
+            setattr(kind, name, found.definition)
     # xDSL adds those of bases
     known: list[type] = [type(option) for base in kind.__mro__ for option in vars(base).get(_OPTIONS, ())]
     variadics = _variadics(kind)
@@ -524,7 +542,11 @@ class Arguments:
         self.names = [found.alias or name for name, found in declared.items()]
         self._defaults = [found.default for found in self.declared]
         places = {name: place for place, name in enumerate(declared)}
-        self._like = [(places[name], places[found.like]) for name, found in declared.items() if found.like is not None]
+        self._like = [
+            (places[name], places[found.like], found.resolve)
+            for name, found in declared.items()
+            if found.like is not None
+        ]
         definition = kind.get_irdl_definition()
         segmented = {type(option) for option in definition.options}
         self._segmented = AttrSizedOperandSegments in segmented
@@ -564,15 +586,15 @@ class Arguments:
         operands: list[SSAValue] = [values[place] for place in self._operands]
         if not self._one_each:
             operands = [x for place in self._operands for x in _group(values[place])]
-        if self._like:
-            values = list(values)
-            for place, other in self._like:
-                values[place] = values[other] if values[place] is None else values[place]
         properties: dict[str, Attribute] = {}
         if self._needs_operand and not operands:
             raise GraphError(f"{self.kind.name} needs an operand")
         first = operands[0] if operands else None
         try:
+            if self._like:
+                values = list(values)
+                for place, other, resolve in self._like:
+                    values[place] = resolve(values[place], values[other], operands[0])
             for place, name, convert in self._properties:
                 if (attribute := convert(values[place], first)) is not None:
                     properties[name] = attribute
@@ -655,20 +677,3 @@ def i64_attr(value: int) -> IntegerAttr:
 def f64_attr(value: float) -> FloatAttr:
     """A number property."""
     return FloatAttr(value, f64)
-
-
-@irdl_custom_directive
-class IntList(CustomDirective):
-    """A list of integers as `[0, 2]`."""
-
-    values: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        numbers = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
-        self.values.set(state, i64_list(numbers))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        values = self.values.get(op)
-        assert isa(values, DenseArrayBase[IntegerType])
-        state.print_whitespace(printer)
-        printer.print_string("[" + ", ".join(map(str, values.get_values())) + "]")

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute
+from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.fields import word_of
-from xdsl_rlx.dialects.shapes import dims
+from xdsl_rlx.dialects.shapes import dims, shape_of
 
 
 class HeadLayout(StrEnum):
@@ -91,3 +91,8 @@ def head_count(
             f"expected {heads if heads is not None else 'any number'} of {width if width is not None else 'any'}"
         )
     return found
+
+
+def packed_heads(heads: int | None, width: int | None, x: SSAValue) -> int:
+    """Return the number of heads in a packed `x`, from what was said of them; GraphError as `head_count`."""
+    return head_count(shape_of(x), HeadLayout.PACKED, heads, width, "hidden")[0]

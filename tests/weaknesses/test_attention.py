@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f64
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.transformer import EncoderLayer
 
 jax.config.update("jax_enable_x64", True)
 
@@ -342,3 +343,29 @@ def test_gradients_of_all_params_of_a_transformer_layer(biased: bool):
     for name, ours in zip(params, got, strict=True):
         scale = max(1.0, float(np.abs(grads[name]).max()))
         np.testing.assert_allclose(ours, grads[name], rtol=0, atol=1e-11 * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["transformer_layer", "fused_transformer_layer"])
+def test_the_heads_of_a_transformer_layer_are_said_by_number_or_by_width(name: str):
+    """`head_dim` stands for `num_heads`, both are checked against each other, and the op keeps the number."""
+
+    def built(**heads: int) -> tuple[int, int, object]:
+        found: list[EncoderLayer] = []
+
+        def build(m: Any) -> Any:
+            params = {key: m.param(key, LAYER[key]) for key in LAYER if key not in ("hidden", "mask")}
+            y = getattr(m, name)(m.input("hidden", LAYER["hidden"]), **params, activation=None, **heads)
+            found.append(y.ssa.owner)
+            return y
+
+        rlx.GraphModule.define("layer", build)
+        return found[0].heads.heads, found[0].heads.width, found[0].activation
+
+    assert built(num_heads=2) == built(head_dim=2) == built(num_heads=2, head_dim=2) == (2, 2, None)
+    assert built(head_dim=1) == (4, 1, None)
+    with pytest.raises(rlx.GraphError, match=r"layout packed needs num_heads or head_dim; hidden has shape \[1, 2, 4]"):
+        built()
+    with pytest.raises(rlx.GraphError, match="has 2 heads of 2 features, expected 2 of 1"):
+        built(num_heads=2, head_dim=1)
+    with pytest.raises(rlx.GraphError, match="does not hold 3 heads"):
+        built(num_heads=3)

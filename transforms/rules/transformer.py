@@ -171,9 +171,11 @@ def fused_attention_block_raise(op: MatmulOp | AddOp | FusedMatmulBiasActOp) -> 
     found = _block_of(op.result)
     if found is None:
         return None
-    hidden, qkv_w, out_w, *others = found.operands()
+    hidden, qkv_w, out_w, mask, *others = found.operands()
     assert hidden is not None and qkv_w is not None and out_w is not None
-    return _raised(found.operands(), lambda: FusedAttentionBlockOp(hidden, qkv_w, out_w, found.heads, *others))
+    return _raised(
+        found.operands(), lambda: FusedAttentionBlockOp(hidden, qkv_w, out_w, mask, found.heads, None, *others)
+    )
 
 
 _KINDS = {op: kind for kind, op in ACTIVATIONS.items()}
@@ -227,6 +229,6 @@ def _layer(
     beta1, beta2 = (None if splat(x) == 0 else x for x in (ln1.beta, ln2.beta))
     eps = ln1.eps.value.data, ln2.eps.value.data
     weights = hidden, qkv_w, out_w, ln1.gamma, fc1.w, fc2.w, ln2.gamma
-    others = mask, qkv_b, out_b, beta1, fc1.bias, fc2.bias, beta2
-    operands = *weights, *others, ln1.beta, ln2.beta
-    return _raised(operands, lambda: FusedTransformerLayerOp(*weights, block.heads, *others, *eps, kind))
+    biases = qkv_b, out_b, beta1, fc1.bias, fc2.bias, beta2
+    operands = *weights, mask, *biases, ln1.beta, ln2.beta
+    return _raised(operands, lambda: FusedTransformerLayerOp(*weights, mask, block.heads, None, *eps, kind, *biases))

@@ -4,7 +4,7 @@
 // An encoder layer is one composite op; of a decoder layer, the products with biases are.
 
 // CHECK-LABEL: func.func @transformer_layer(%hidden: tensor<2x3x6xf32>, %qkv_w: tensor<6x18xf32>, %out_w: tensor<6x6xf32>, %ln1_g: tensor<6xf32>, %fc1_w: tensor<6x5xf32>, %fc2_w: tensor<5x6xf32>, %ln2_g: tensor<6xf32>, %qkv_b: tensor<18xf32>, %fc1_b: tensor<5xf32>, %out_b: tensor<6xf32>, %ln1_b: tensor<6xf32>, %fc2_b: tensor<6xf32>, %ln2_b: tensor<6xf32>, %mask: tensor<2x3xi1>) -> tensor<2x3x6xf32> {
-// DIRECT-NEXT: %0 = mir.fused_transformer_layer %hidden, %qkv_w, %out_w, %ln1_g, %fc1_w, %fc2_w, %ln2_g mask %mask : tensor<2x3xi1> qkv_b %qkv_b : tensor<18xf32> out_b %out_b : tensor<6xf32> ln1_b %ln1_b : tensor<6xf32> fc1_b %fc1_b : tensor<5xf32> fc2_b %fc2_b : tensor<6xf32> ln2_b %ln2_b : tensor<6xf32> heads 2 eps 1.000000e-05, 1.000000e-05 activation gelu : tensor<2x3x6xf32>, tensor<6x18xf32>, tensor<6x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32> to tensor<2x3x6xf32>
+// DIRECT-NEXT: %0 = mir.fused_transformer_layer %hidden, %qkv_w, %out_w, %ln1_g, %fc1_w, %fc2_w, %ln2_g : tensor<2x3x6xf32>, tensor<6x18xf32>, tensor<6x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32> mask %mask : tensor<2x3xi1> qkv_b %qkv_b : tensor<18xf32> out_b %out_b : tensor<6xf32> ln1_b %ln1_b : tensor<6xf32> fc1_b %fc1_b : tensor<5xf32> fc2_b %fc2_b : tensor<6xf32> ln2_b %ln2_b : tensor<6xf32> num_heads 2 eps1 1.000000e-05 eps2 1.000000e-05 activation gelu -> tensor<2x3x6xf32>
 // DIRECT-NEXT: func.return %0 : tensor<2x3x6xf32>
 // DIRECT-NEXT: }
 // FUSABLE-NEXT: %0 = mir.matmul %hidden, %qkv_w : (tensor<2x3x6xf32>, tensor<6x18xf32>) -> tensor<2x3x18xf32>

@@ -23,10 +23,11 @@ def transformer_layer(op: TransformerLayerOp, b: MirBuilder, policy: FusionPolic
     if policy.composite:
         return op.as_mir(b)
     q, k, v = _projections(b, policy, op.hidden, op.qkv_w, op.qkv_b)
-    seen = b.attention(q, k, v, op.mask, num_heads=op.heads)
+    seen = b.attention(q, k, v, op.mask, num_heads=op.heads.heads)
     h = dense(b, policy, seen, op.out_w, op.out_b) + op.hidden
     h = b.layer_norm(h, op.ln1_g, op.ln1_b, -1, op.eps1.value.data)
-    inner = dense(b, policy, h, op.fc1_w, op.fc1_b, op.activation.data)
+    kind = None if op.activation is None else op.activation.data
+    inner = dense(b, policy, h, op.fc1_w, op.fc1_b, kind)
     return [b.layer_norm(dense(b, policy, inner, op.fc2_w, op.fc2_b) + h, op.ln2_g, op.ln2_b, -1, op.eps2.value.data)]
 
 

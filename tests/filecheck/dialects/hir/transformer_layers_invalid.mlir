@@ -18,9 +18,9 @@
 
 // -----
 
-// CHECK: layout packed needs num_heads or head_dim; hidden has shape [2, 3, 6]
+// CHECK: hidden of shape [2, 3, 6] does not hold 4 heads
 %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13 = "test.op"() : () -> (tensor<2x3x6xf32>, tensor<6x18xf32>, tensor<6x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32>, tensor<2x3xi1>, tensor<18xf32>, tensor<6xf32>, tensor<6xf32>, tensor<5xf32>, tensor<6xf32>, tensor<6xf32>)
-%14 = hir.transformer_layer %0, %1, %2, %3, %4, %5, %6 : tensor<2x3x6xf32>, tensor<6x18xf32>, tensor<6x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32> mask %7 : tensor<2x3xi1> qkv_b %8 : tensor<18xf32> out_b %9 : tensor<6xf32> ln1_b %10 : tensor<6xf32> fc1_b %11 : tensor<5xf32> fc2_b %12 : tensor<6xf32> ln2_b %13 : tensor<6xf32> eps1 1.000000e-05 eps2 1.000000e-05 activation gelu -> tensor<2x3x6xf32>
+%14 = hir.transformer_layer %0, %1, %2, %3, %4, %5, %6 : tensor<2x3x6xf32>, tensor<6x18xf32>, tensor<6x6xf32>, tensor<6xf32>, tensor<6x5xf32>, tensor<5x6xf32>, tensor<6xf32> mask %7 : tensor<2x3xi1> qkv_b %8 : tensor<18xf32> out_b %9 : tensor<6xf32> ln1_b %10 : tensor<6xf32> fc1_b %11 : tensor<5xf32> fc2_b %12 : tensor<6xf32> ln2_b %13 : tensor<6xf32> num_heads 4 eps1 1.000000e-05 eps2 1.000000e-05 activation gelu -> tensor<2x3x6xf32>
 
 // -----
 

@@ -4,7 +4,7 @@
 %x = "test.op"() : () -> (tensor<2x3x4xi32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
-%y = mir.fused_attention_block %x, %w, %o heads 2 : tensor<2x3x4xi32>, tensor<4x12xf32>, tensor<4x4xf32> to tensor<2x3x4xi32>
+%y = mir.fused_attention_block %x, %w, %o : tensor<2x3x4xi32>, tensor<4x12xf32>, tensor<4x4xf32> num_heads 2 -> tensor<2x3x4xi32>
 
 // -----
 
@@ -12,7 +12,7 @@
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x8xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
-%y = mir.fused_attention_block %x, %w, %o heads 2 : tensor<2x3x4xf32>, tensor<4x8xf32>, tensor<4x4xf32> to tensor<2x3x4xf32>
+%y = mir.fused_attention_block %x, %w, %o : tensor<2x3x4xf32>, tensor<4x8xf32>, tensor<4x4xf32> num_heads 2 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -21,7 +21,7 @@
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
 %qkv_b = "test.op"() : () -> (tensor<4xf32>)
-%y = mir.fused_attention_block %x, %w, %o qkv_b %qkv_b : tensor<4xf32> heads 2 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> to tensor<2x3x4xf32>
+%y = mir.fused_attention_block %x, %w, %o : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> qkv_b %qkv_b : tensor<4xf32> num_heads 2 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -29,7 +29,7 @@
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf64>)
-%y = mir.fused_attention_block %x, %w, %o heads 2 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf64> to tensor<2x3x4xf32>
+%y = mir.fused_attention_block %x, %w, %o : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf64> num_heads 2 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -38,7 +38,7 @@
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
 %mask = "test.op"() : () -> (tensor<2x4xi1>)
-%y = mir.fused_attention_block %x, %w, %o mask %mask : tensor<2x4xi1> heads 2 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> to tensor<2x3x4xf32>
+%y = mir.fused_attention_block %x, %w, %o : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> mask %mask : tensor<2x4xi1> num_heads 2 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -47,7 +47,7 @@
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
 %mask = "test.op"() : () -> (tensor<2x3xf32>)
-%y = mir.fused_attention_block %x, %w, %o mask %mask : tensor<2x3xf32> heads 2 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> to tensor<2x3x4xf32>
+%y = mir.fused_attention_block %x, %w, %o : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> mask %mask : tensor<2x3xf32> num_heads 2 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -56,7 +56,7 @@
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
 %cos = "test.op"() : () -> (tensor<3x1xf32>)
-%y = mir.fused_attention_block %x, %w, %o cos %cos : tensor<3x1xf32> heads 2 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> to tensor<2x3x4xf32>
+%y = mir.fused_attention_block %x, %w, %o : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> cos %cos : tensor<3x1xf32> num_heads 2 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -66,7 +66,7 @@
 %o = "test.op"() : () -> (tensor<4x4xf32>)
 %cos = "test.op"() : () -> (tensor<4x1xf32>)
 %sin = "test.op"() : () -> (tensor<4x1xf32>)
-%y = mir.fused_attention_block %x, %w, %o cos %cos : tensor<4x1xf32> sin %sin : tensor<4x1xf32> heads 2 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> to tensor<2x3x4xf32>
+%y = mir.fused_attention_block %x, %w, %o : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> cos %cos : tensor<4x1xf32> sin %sin : tensor<4x1xf32> num_heads 2 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -74,7 +74,7 @@
 %x = "test.op"() : () -> (tensor<2x3x4xf32>)
 %w = "test.op"() : () -> (tensor<4x12xf32>)
 %o = "test.op"() : () -> (tensor<4x4xf32>)
-%y = mir.fused_attention_block %x, %w, %o heads 3 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> to tensor<2x3x4xf32>
+%y = mir.fused_attention_block %x, %w, %o : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32> num_heads 3 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -86,7 +86,7 @@
 %u = "test.op"() : () -> (tensor<4x8xf32>)
 %d = "test.op"() : () -> (tensor<7x4xf32>)
 %h = "test.op"() : () -> (tensor<4xf32>)
-%y = mir.fused_transformer_layer %x, %w, %o, %g, %u, %d, %h heads 2 eps 1.000000e-05, 1.000000e-05 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x8xf32>, tensor<7x4xf32>, tensor<4xf32> to tensor<2x3x4xf32>
+%y = mir.fused_transformer_layer %x, %w, %o, %g, %u, %d, %h : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x8xf32>, tensor<7x4xf32>, tensor<4xf32> num_heads 2 eps1 1.000000e-05 eps2 1.000000e-05 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -98,7 +98,7 @@
 %u = "test.op"() : () -> (tensor<4x8xf32>)
 %d = "test.op"() : () -> (tensor<8x4xf32>)
 %h = "test.op"() : () -> (tensor<5xf32>)
-%y = mir.fused_transformer_layer %x, %w, %o, %g, %u, %d, %h heads 2 eps 1.000000e-05, 1.000000e-05 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x8xf32>, tensor<8x4xf32>, tensor<5xf32> to tensor<2x3x4xf32>
+%y = mir.fused_transformer_layer %x, %w, %o, %g, %u, %d, %h : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x8xf32>, tensor<8x4xf32>, tensor<5xf32> num_heads 2 eps1 1.000000e-05 eps2 1.000000e-05 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -111,7 +111,7 @@
 %d = "test.op"() : () -> (tensor<8x4xf32>)
 %h = "test.op"() : () -> (tensor<4xf32>)
 %fc1_b = "test.op"() : () -> (tensor<4xf32>)
-%y = mir.fused_transformer_layer %x, %w, %o, %g, %u, %d, %h fc1_b %fc1_b : tensor<4xf32> heads 2 eps 1.000000e-05, 1.000000e-05 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x8xf32>, tensor<8x4xf32>, tensor<4xf32> to tensor<2x3x4xf32>
+%y = mir.fused_transformer_layer %x, %w, %o, %g, %u, %d, %h : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x8xf32>, tensor<8x4xf32>, tensor<4xf32> fc1_b %fc1_b : tensor<4xf32> num_heads 2 eps1 1.000000e-05 eps2 1.000000e-05 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -124,7 +124,7 @@
 %d = "test.op"() : () -> (tensor<8x4xf32>)
 %h = "test.op"() : () -> (tensor<4xf32>)
 %mask = "test.op"() : () -> (tensor<1x3x3x3xi1>)
-%y = mir.fused_transformer_layer %x, %w, %o, %g, %u, %d, %h mask %mask : tensor<1x3x3x3xi1> heads 2 eps 1.000000e-05, 1.000000e-05 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x8xf32>, tensor<8x4xf32>, tensor<4xf32> to tensor<2x3x4xf32>
+%y = mir.fused_transformer_layer %x, %w, %o, %g, %u, %d, %h : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x8xf32>, tensor<8x4xf32>, tensor<4xf32> mask %mask : tensor<1x3x3x3xi1> num_heads 2 eps1 1.000000e-05 eps2 1.000000e-05 -> tensor<2x3x4xf32>
 
 // -----
 
@@ -136,4 +136,4 @@
 %u = "test.op"() : () -> (tensor<4x8xf32>)
 %d = "test.op"() : () -> (tensor<8x4xf32>)
 %h = "test.op"() : () -> (tensor<4xf32>)
-%y = mir.fused_transformer_layer %x, %w, %o, %g, %u, %d, %h heads 2 eps 1.000000e-05, -1.000000e+00 : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x8xf32>, tensor<8x4xf32>, tensor<4xf32> to tensor<2x3x4xf32>
+%y = mir.fused_transformer_layer %x, %w, %o, %g, %u, %d, %h : tensor<2x3x4xf32>, tensor<4x12xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x8xf32>, tensor<8x4xf32>, tensor<4xf32> num_heads 2 eps1 1.000000e-05 eps2 -1.000000e+00 -> tensor<2x3x4xf32>
