@@ -2,6 +2,7 @@
 
 docs/howto/names.md and from-rlx.md are written from the tables in names_table.py and rlx_table.py, docs/howto/aten.md
 from the rows of frontends/aten, docs/howto/stablehlo.md from those of frontends/stablehlo.
+src/xdsl_rlx/op_signatures.pyi has the functions of ops for type checkers (op_stub.py).
 
 `--check` writes nothing and fails if a file is out of date; a test runs it.
 """
@@ -59,6 +60,7 @@ from api_reference import api_text  # noqa: E402
 from aten_page import aten_text  # noqa: E402
 from names_page import names_text, rlx_text  # noqa: E402
 from numerics.families import SAMPLES  # noqa: E402
+from op_stub import op_stub_text  # noqa: E402
 from stablehlo_page import stablehlo_text  # noqa: E402
 
 TABLE_NOTE = "<!-- Generated from docs/names_table.py by `make docs`: change that file, not this one. -->"
@@ -382,11 +384,12 @@ def main() -> int:
         "howto/stablehlo.md": lambda: stablehlo_text(STABLEHLO_NOTE),
         "howto/from-rlx.md": lambda: rlx_text(TABLE_NOTE.replace("names_table", "rlx_table")),
     }
-    for name, text in ((name, make()) for name, make in pages.items()):
-        path = DOCS / name
+    made = {f"docs/{name}": make for name, make in pages.items()} | {"src/xdsl_rlx/op_signatures.pyi": op_stub_text}
+    for name, text in ((name, make()) for name, make in made.items()):
+        path = DOCS.parent / name
         if path.exists() and path.read_text() == text:
             continue
-        stale.append(f"docs/{name}")
+        stale.append(name)
         if not check:
             path.write_text(text)
     if stale:

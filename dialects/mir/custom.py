@@ -40,7 +40,7 @@ from xdsl_rlx.dialects.mir.fields import (
     string,
     tensors,
 )
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.value import BuilderCore, Operand
 from xdsl_rlx.dialects.names import text_of
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES, element_of, shape_of
 from xdsl_rlx.forks import process_name
@@ -249,8 +249,8 @@ def value_of(attribute: Attribute) -> Option:
 class CustomBuilder(BuilderCore):
     """Builder methods of this family."""
 
-    def custom(self, callee: str, *inputs: Operand, **options: Option) -> Value | tuple[Value, ...]:
-        """`mir.custom`: the op registered as `callee`; a tuple if it has several results."""
+    def custom(self, callee: str, *inputs: Operand, **options: Option) -> Any:
+        """`mir.custom`, the op registered as `callee`: a value, or a tuple of values if it has several results."""
         found = find(callee)
         if found is None:
             raise GraphError(_unknown(callee))

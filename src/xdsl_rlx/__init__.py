@@ -11,7 +11,7 @@ from xdsl_rlx.forks import at_fork
 __version__ = "0.2.0"
 
 with open(f"{__file__}i", encoding="utf-8") as _stub:
-    _HOMES = {words[3]: words[1] for words in map(str.split, _stub) if words[:1] == ["from"]}
+    _HOMES = {words[3]: words[1] for words in map(str.split, _stub) if words[4:5] == ["as"]}
 """The module of each public name, as the stub has it: `from module import name as name`."""
 
 __all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]

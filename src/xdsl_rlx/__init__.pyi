@@ -127,5 +127,5 @@ from xdsl_rlx.tree_functions import vjp as vjp
 
 __version__: str
 
-# an op of each name is a function, too
-def __getattr__(name: str) -> object: ...  # pyright: ignore[reportIncompleteStub]
+# a function for each op
+from xdsl_rlx.op_signatures import *  # noqa: F403

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache, wraps
 from html import escape
 from inspect import isfunction
-from typing import ParamSpec, TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeGuard, TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
@@ -54,6 +54,12 @@ from xdsl_rlx.transforms.mir_pin_taps import pin
 from xdsl_rlx.transforms.signature import KIND, NAME, OPTIONAL, NamedArgument, Signature, graph_of
 from xdsl_rlx.transforms.taps import taps_of
 
+if TYPE_CHECKING:
+    from xdsl_rlx.op_signatures import PluginMethods  # pyright: ignore[reportMissingModuleSource]
+else:
+    # a plugin adds them to the builder of rules
+    PluginMethods = object
+
 P = ParamSpec("P")
 OpT = TypeVar("OpT", bound=Operation)
 GraphT = TypeVar("GraphT", bound=GraphBuilder)
@@ -93,7 +99,7 @@ def _guarded_method(function: Callable[..., object]) -> Callable[..., object]:
 
 
 @_guarded
-class Graph(GraphBuilder):
+class Graph(GraphBuilder, PluginMethods):
     """
     A graph under construction: declare inputs and params, build mir ops by methods, then call `set_outputs`.
 
@@ -136,13 +142,14 @@ class Graph(GraphBuilder):
         return self._argument(name, "param", self._type(name, shape, dtype))
 
     def set_outputs(
-        self, outputs: Value | Sequence[Value] | Mapping[str, Value], donate: Mapping[str, Value] | None = None
+        self, outputs: Operand | Sequence[Operand] | Mapping[str, Operand], donate: Mapping[str, Operand] | None = None
     ) -> None:
         """
         Set the results, in order; replace the results set before.
 
         With names, as in `{"loss": loss}`, a compiled graph returns a named tuple; gradients are named too, such as
-        `d_w`. The values of `donate` are further results that overwrite the named arguments, as in `rlx.compile`.
+        `d_w`. The values of `donate` are further results that overwrite the named arguments, as in `rlx.compile`. A
+        number or an array is a constant.
         """
         names = tuple(outputs) if isinstance(outputs, Mapping) else ()
         if isinstance(outputs, Mapping):
@@ -152,17 +159,21 @@ class Graph(GraphBuilder):
                 raise GraphError(
                     f"expected a Python identifier as the name of an output of '{self.name}', got {shown(name)}"
                 )
-        values = tuple(outputs) if isinstance(outputs, Sequence) else (outputs,)
-        replacing = {len(values) + number: name for number, name in enumerate(donate or ())}
-        values += tuple((donate or {}).values())
-        if not values:
+        given = tuple(outputs) if isinstance(outputs, Sequence) else (outputs,)
+        replacing = {len(given) + number: name for number, name in enumerate(donate or ())}
+        given += tuple((donate or {}).values())
+        if not given:
             raise GraphError(f"graph '{self.name}' needs at least one output")
-        for number, value in enumerate(values):
-            if not isinstance(value, Value):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise GraphError(f"output {number} of graph '{self.name}' is a {type(value).__name__}, not a value")
-            self.operand(value)
         self._unseal()
-        self._outputs, self._replacing, self._output_names = values, replacing, names
+        self._outputs = tuple(self._output(number, value) for number, value in enumerate(given))
+        self._replacing, self._output_names = replacing, names
+
+    def _output(self, number: int, given: Operand) -> Value:
+        try:
+            found = self.operand(given)
+        except GraphError as error:
+            raise GraphError(f"output {number} of graph '{self.name}': {error}") from None
+        return given if isinstance(given, Value) else self.value(found)
 
     def named(self, name: str) -> AbstractContextManager[None]:
         """

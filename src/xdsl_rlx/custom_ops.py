@@ -19,6 +19,7 @@ from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 from xdsl_rlx.lowering.kernels import NEST
 from xdsl_rlx.lowering.kernels.custom import custom_nest
+from xdsl_rlx.op_functions import function
 from xdsl_rlx.transforms.rules.custom import Functions, add_rows
 
 __all__ = ["CustomKernel", "Shaped", "custom_op"]
@@ -27,7 +28,7 @@ KINDS = ("graph", "nest")
 
 
 class CustomKernel:
-    """A registered op; call it with values of a graph and options to build the op there."""
+    """A registered op; a call with arrays and options computes, and one with values of a graph builds the op there."""
 
     def __init__(self, name: str, function: Callable[..., Any]):
         self.name = name
@@ -37,11 +38,8 @@ class CustomKernel:
     def __repr__(self) -> str:
         return f"CustomKernel({self.name!r})"
 
-    def __call__(self, *inputs: Any, **options: Option) -> Value | tuple[Value, ...]:
-        graph = next((x.b for x in inputs if isinstance(x, Value)), None)
-        if graph is None:
-            raise GraphError(f'op "{self.name}": expected a traced value among the operands, got none')
-        return graph.custom(self.name, *inputs, **options)
+    def __call__(self, *inputs: Any, **options: Option) -> Any:
+        return function("custom")(self.name, *inputs, **options)
 
 
 @checked

@@ -76,6 +76,19 @@ def test_inline_takes_numbers_for_scalars():
     np.testing.assert_array_equal(evaluate(g.module, np.ones(2))[0], [3.0, 3.0])
 
 
+def test_numbers_and_arrays_are_constant_results():
+    g = rlx.Graph("constants")
+    x = g.input("x", (2,), "f64")
+    g.set_outputs({"y": x + 1.0, "n": 3.0, "a": np.arange(3)})
+    found = rlx.compile(g)(np.ones(2))
+    np.testing.assert_array_equal(found.y, [2.0, 2.0])
+    np.testing.assert_array_equal(found.a, np.arange(3), strict=True)
+    assert (found.n, found.n.dtype) == (3.0, np.float32)
+    with pytest.raises(rlx.GraphError, match="output 2 of graph 'constants': expected a value"):
+        g.set_outputs([x, 1.0, None])
+    np.testing.assert_array_equal(rlx.compile(g)(np.ones(2)).y, [2.0, 2.0])
+
+
 def value_of_another_graph(g: rlx.Graph):
     return g.tanh(rlx.Graph("other").input("x", (4, 3), "f64"))
 
@@ -95,7 +108,9 @@ MISTAKES = {
     "mir.relu: element type i32 is not supported": lambda g: g.relu(g.constant([1, 2], "i32")),
     "a value of graph 'other' is used in graph 'loss'": value_of_another_graph,
     "needs at least one output": lambda g: g.set_outputs([]),
-    "output 0 of graph 'loss' is a float, not a value": lambda g: g.set_outputs([1.0]),
+    "output 1 of graph 'loss': expected a value, a number or an array, got list": lambda g: g.set_outputs(
+        [X(g), [1.0]]
+    ),
     "'layer' is at stage hir, graph 'loss' at mir": lambda g: g.inline(linear()),
     "'layer' has 3 arguments, got 4": lambda g: g.inline(rlx.lower_hir(linear()), 1, 2, 3, 4),
     "'layer' has no argument 'v'; it has x, w, b": lambda g: g.inline(rlx.lower_hir(linear()), v=X(g)),

@@ -146,8 +146,13 @@ def test_operands_and_options_that_do_not_fit_are_errors():
         rlx.GraphError, match=r"option scale: expected a bool, a number, a string or a list of integers"
     ):
         triple(x, scale=[0.5])
-    with pytest.raises(rlx.GraphError, match="expected a traced value among the operands, got none"):
-        triple(X)
+
+
+def test_a_call_with_arrays_computes():
+    np.testing.assert_array_equal(triple(X), 3 * X)
+    np.testing.assert_array_equal(rlx.compile(lambda x: triple(x) + triple(X))(X), 6 * X)
+    with pytest.raises(rlx.GraphError, match="does not take these operands and options"):
+        triple(X, scale=2.0)
 
 
 def test_options_come_back_as_they_were_given():
