@@ -28,12 +28,12 @@ from xdsl_rlx.frontends.numpy.functions import FUNCTIONS
 from xdsl_rlx.frontends.shared.errors import Missing
 from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 from xdsl_rlx.lowering import run_errors
-from xdsl_rlx.lowering.analysis.kernel_work import KernelWork
 from xdsl_rlx.lowering.backend.driver.manifest import TensorSpec
 from xdsl_rlx.lowering.backend.runtime.profile import Chunk, LaunchTime, Profile, ThreadTime
 from xdsl_rlx.lowering.backend.runtime.roofline import Roofline
 from xdsl_rlx.lowering.reports.fusion_report import FusionGroup, MissedFusion
 from xdsl_rlx.lowering.reports.inspection import BufferUse, Inspection, KernelUse
+from xdsl_rlx.lowering.reports.kernel_work import KernelWork
 from xdsl_rlx.lowering.reports.memory_report import MemoryReport, SlotUse
 from xdsl_rlx.lowering.reports.text_tables import TextTable
 from xdsl_rlx.training import Backward, Forward, TrainingGraphs, TrainingMemory

@@ -12,6 +12,9 @@ PREPARE = (
     "mir-normalize",
     "mir-sink-copies",
     "mir-split-axes",
+)
+
+PIPELINE_PASSES = (
     "mir-fit-memory",
     "rlx-grad",
     "rlx-jvp",
@@ -62,6 +65,7 @@ def _get_html() -> type[Target]:
 UNIVERSE = Universe(
     all_passes={
         **lazily(f"{__name__}.prepare", PREPARE),
+        **lazily(f"{__name__}.pipeline_passes", PIPELINE_PASSES),
         **lazily(f"{__name__}.fusion", ["mir-fuse"]),
         **{name: get for one, folder in TO_LIR.items() for name, get in lazily(f"{__name__}.{folder}", [one]).items()},
         **lazily(f"{__name__}.backend.runtime", ["mir-fold-constants", "rlx-to-lir"]),

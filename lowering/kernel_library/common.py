@@ -17,7 +17,7 @@ from xdsl_rlx.lowering.kernel_library.products import LinesFunction, RowsFunctio
 from xdsl_rlx.lowering.kernel_library.sorting import SortNetworkFunction, SortReadFunction, SortWriteFunction
 from xdsl_rlx.lowering.kernel_library.tile_registers import RegisterBlockFunction
 from xdsl_rlx.lowering.target import CostModel
-from xdsl_rlx.lowering.tiles.tile_sizes import best_tile
+from xdsl_rlx.lowering.tile_blocks.tile_sizes import best_tile
 
 LARGE = 512
 """Rows and columns of a matmul whose tiles are the common ones."""

@@ -19,9 +19,9 @@ from xdsl_rlx.dialects.shapes import DTYPES
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.kernel_library.called import MANY, CalledFunction, Work
 from xdsl_rlx.lowering.target import CostModel
-from xdsl_rlx.lowering.tiles.factors import Factors, Strided
-from xdsl_rlx.lowering.tiles.side_by_side import SideBySide
-from xdsl_rlx.lowering.tiles.tile_block import Panel, StridedPanel, TileBlock, TileRows, padded_columns
+from xdsl_rlx.lowering.tile_blocks.factors import Factors, Strided
+from xdsl_rlx.lowering.tile_blocks.side_by_side import SideBySide
+from xdsl_rlx.lowering.tile_blocks.tile_block import Panel, StridedPanel, TileBlock, TileRows, padded_columns
 
 MOST_FIRST, MOST_STEP = 1 << 34, 1 << 24
 """Extents of a buffer with two indices that are added: all pairs are less than 2^63 bytes, and NumPy has no larger

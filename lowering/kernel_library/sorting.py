@@ -18,7 +18,7 @@ from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Nested, Number, cast,
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import INDEX
 from xdsl_rlx.lowering.kernel_dsl.number_order import Keys
 from xdsl_rlx.lowering.kernel_library.called import CalledFunction, IteratedFunction, Work
-from xdsl_rlx.lowering.tiles.side_by_side import MERGED
+from xdsl_rlx.lowering.tile_blocks.side_by_side import MERGED
 
 BLOCK = 8
 """Elements that are sorted in registers, and that a pass over a merge holds there: three of its steps. Trades loads and

@@ -17,7 +17,7 @@ from xdsl_rlx.lowering.buffers import Argument
 from xdsl_rlx.lowering.kernel_dsl import Array, Iteration, Number, cast, clamp, fma, lanes, rolled, scratch
 from xdsl_rlx.lowering.kernel_dsl.number_order import FloatOrder
 from xdsl_rlx.lowering.kernels.work import Work
-from xdsl_rlx.lowering.tiles.side_by_side import MERGED
+from xdsl_rlx.lowering.tile_blocks.side_by_side import MERGED
 
 FEWEST, MOST = 3, 16
 """Rows from which on, and up to which, matrices are handled side by side: LLVM does so by itself for fewer."""

@@ -33,7 +33,7 @@ from xdsl_rlx.lowering.kernel_library.sorting import (
 from xdsl_rlx.lowering.kernels.radix import BUCKETS, DIGIT, Entries, RadixPasses, pieces_of_rows, sort_shared
 from xdsl_rlx.lowering.kernels.selection import by_selection
 from xdsl_rlx.lowering.kernels.work import NEST, Work
-from xdsl_rlx.lowering.tiles.side_by_side import MERGED
+from xdsl_rlx.lowering.tile_blocks.side_by_side import MERGED
 
 COMPARED = 0.8
 """Nanoseconds of a comparison of two vectors of 64 bytes, of an AVX-512 core."""

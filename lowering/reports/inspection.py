@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from xdsl_rlx.dialects import lir
 from xdsl_rlx.dialects.lir.buffers import NamedBufferOp
 from xdsl_rlx.dialects.lir.memory import byte_size, memref_of
-from xdsl_rlx.lowering.analysis.kernel_work import KernelWork, LaunchWork, Unknown, launch_works
+from xdsl_rlx.lowering.reports.kernel_work import KernelWork, LaunchWork, Unknown, launch_works
 from xdsl_rlx.lowering.reports.memory_report import MemoryReport, buffer_type, memory_report
 from xdsl_rlx.lowering.reports.text_tables import TextTable, short
 

@@ -23,10 +23,10 @@ from xdsl_rlx.lowering.kernel_library.products import (
     TransposedFunction,
 )
 from xdsl_rlx.lowering.target import TileCosts
-from xdsl_rlx.lowering.tiles.factors import Factors, Matrix
-from xdsl_rlx.lowering.tiles.side_by_side import MERGED
-from xdsl_rlx.lowering.tiles.tile_block import Left, Panel
-from xdsl_rlx.lowering.tiles.tile_sizes import rows_in_l2
+from xdsl_rlx.lowering.tile_blocks.factors import Factors, Matrix
+from xdsl_rlx.lowering.tile_blocks.side_by_side import MERGED
+from xdsl_rlx.lowering.tile_blocks.tile_block import Left, Panel
+from xdsl_rlx.lowering.tile_blocks.tile_sizes import rows_in_l2
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct
 
 Place = tuple[SSAValue, Sequence[SSAValue]]

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
-from xdsl_rlx.lowering.tiles.factors import Factors, Offsets
+from xdsl_rlx.lowering.tile_blocks.factors import Factors, Offsets
 
 
 def with_offsets(packed: Factors, nest: Nest, rows: tuple[SSAValue, SSAValue], most: int) -> Factors:

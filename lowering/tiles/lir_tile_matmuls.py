@@ -19,12 +19,12 @@ from xdsl_rlx.dialects.walks import ops_within
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Kernel, Nest
 from xdsl_rlx.lowering.kernel_pass import KernelPass
 from xdsl_rlx.lowering.target import COMMON, TileCosts
+from xdsl_rlx.lowering.tile_blocks.factors import Factors
+from xdsl_rlx.lowering.tile_blocks.tile_sizes import TileSize, best_tile, vectors_of_panel
 from xdsl_rlx.lowering.tiles.called_product import CalledProduct, can_be_called
-from xdsl_rlx.lowering.tiles.factors import Factors
 from xdsl_rlx.lowering.tiles.integer_product import emit_integer_sums, with_offsets
 from xdsl_rlx.lowering.tiles.register_product import RegisterProduct, fits_registers, register_tile
 from xdsl_rlx.lowering.tiles.rounded_product import RoundedProduct
-from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, best_tile, vectors_of_panel
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct, emit_sums
 from xdsl_rlx.transforms.driver import verify_dominance
 

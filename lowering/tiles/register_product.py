@@ -18,10 +18,10 @@ from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 from xdsl_rlx.lowering.kernel_library.tile_registers import PACK_BYTES, SIDE, BlockLayout, RegisterBlockFunction
 from xdsl_rlx.lowering.target import TileCosts
-from xdsl_rlx.lowering.tiles.factors import Factors
-from xdsl_rlx.lowering.tiles.side_by_side import SideBySide
-from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock, TileRows
-from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, rows_in_l2
+from xdsl_rlx.lowering.tile_blocks.factors import Factors
+from xdsl_rlx.lowering.tile_blocks.side_by_side import SideBySide
+from xdsl_rlx.lowering.tile_blocks.tile_block import Left, Panel, TileBlock, TileRows
+from xdsl_rlx.lowering.tile_blocks.tile_sizes import TileSize, rows_in_l2
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct
 
 BLOCK = 2 * SIDE

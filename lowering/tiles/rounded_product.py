@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_rlx.dialects.lir.memory import element_bytes
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
-from xdsl_rlx.lowering.tiles.factors import Matrix
+from xdsl_rlx.lowering.tile_blocks.factors import Matrix
 from xdsl_rlx.lowering.tiles.tiled_product import TiledProduct
 
 

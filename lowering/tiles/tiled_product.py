@@ -15,10 +15,10 @@ from xdsl_rlx.dialects.lir.memory import element_bytes, memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
 from xdsl_rlx.lowering.target import TileCosts
-from xdsl_rlx.lowering.tiles.factors import Factors
-from xdsl_rlx.lowering.tiles.side_by_side import MERGED, SideBySide
-from xdsl_rlx.lowering.tiles.tile_block import Left, Panel, TileBlock, TileRows
-from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, depth_of_panel, rows_in_l2
+from xdsl_rlx.lowering.tile_blocks.factors import Factors
+from xdsl_rlx.lowering.tile_blocks.side_by_side import MERGED, SideBySide
+from xdsl_rlx.lowering.tile_blocks.tile_block import Left, Panel, TileBlock, TileRows
+from xdsl_rlx.lowering.tile_blocks.tile_sizes import TileSize, depth_of_panel, rows_in_l2
 
 
 @dataclass(frozen=True)

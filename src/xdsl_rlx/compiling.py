@@ -19,7 +19,7 @@ from xdsl_rlx.lowering.backend.runtime.compile_module import Backend, compile_so
 from xdsl_rlx.lowering.backend.runtime.rlx_to_lir import RlxToLirPass
 from xdsl_rlx.lowering.backend.runtime.weights import Weights
 from xdsl_rlx.lowering.pass_costs import with_costs
-from xdsl_rlx.lowering.prepare.mir_fit_memory import MirFitMemoryPass
+from xdsl_rlx.lowering.pipeline_passes.mir_fit_memory import MirFitMemoryPass
 from xdsl_rlx.lowering.reports.fusion_report import FusionReport, report_of
 from xdsl_rlx.lowering.reports.memory_report import MemoryReport
 from xdsl_rlx.lowering.reports.memory_report import memory_report as report_of_memory

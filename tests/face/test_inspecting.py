@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import xdsl_rlx as rlx
-from xdsl_rlx.lowering.analysis.kernel_work import Unknown
+from xdsl_rlx.lowering.reports.kernel_work import Unknown
 
 
 def layer() -> rlx.Graph:

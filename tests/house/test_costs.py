@@ -28,12 +28,14 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
     "",
     "prepare",
+    "pipeline_passes",
     "fusion",
     "fusion/analysis",
     "fusion/codegen",
     "bufferize",
     "collectives",
     "loops",
+    "tile_blocks",
     "tiles",
     "reports",
 )
@@ -43,12 +45,13 @@ FACTS = {
     "lowering/progress.py": {"PATIENCE", "PAUSE"},  # what a user waits for
     "lowering/fusion/analysis/bit_sets.py": {"WIDTH"},  # a representation
     "lowering/fusion/codegen/group.py": {"ROW", "UNIT", "BATCH", "LANE"},  # names of indices
+    "lowering/reports/kernel_work.py": {"DOT", "MOST_VISITS"},  # operations of an instruction; steps of a count
     # loops that LLVM's vectoriser takes, which the emitter asks about, too
     "lowering/scalar_functions.py": {"SHORTEST", "MASKED_LOOP", "SHORT_VECTOR", "MOST_SINGLE"},
     "lowering/loops/lir_mark_unrolled.py": {"SHORT", "ROW_OF_VECTOR", "DIVIDED"},
-    "lowering/tiles/factors.py": {"UNSIGNED"},  # bits
-    "lowering/tiles/tile_block.py": {"GROUP"},  # rows that addresses of x86 reach by one stride
-    "lowering/tiles/side_by_side.py": {"MERGED"},  # lines that two merges bring together
+    "lowering/tile_blocks/factors.py": {"UNSIGNED"},  # bits
+    "lowering/tile_blocks/tile_block.py": {"GROUP"},  # rows that addresses of x86 reach by one stride
+    "lowering/tile_blocks/side_by_side.py": {"MERGED"},  # lines that two merges bring together
 }
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.lir import KernelOp, LaunchOp
-from xdsl_rlx.lowering.analysis.kernel_work import KernelWork, Unknown, work_of, works_of
+from xdsl_rlx.lowering.reports.kernel_work import KernelWork, Unknown, work_of, works_of
 
 SUM, TABLE = "memref<64xf32>", "memref<1000x8xf64>"
 

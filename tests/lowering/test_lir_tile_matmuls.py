@@ -23,10 +23,10 @@ from xdsl_rlx.lowering.loops.lir_check_bounds import LirCheckBoundsPass
 from xdsl_rlx.lowering.loops.lir_mark_unrolled import LirMarkUnrolledPass
 from xdsl_rlx.lowering.pass_costs import with_costs
 from xdsl_rlx.lowering.target import Target, TileCosts
+from xdsl_rlx.lowering.tile_blocks.tile_sizes import TileSize, best_tile, vectors_of_panel
 from xdsl_rlx.lowering.tiles.lir_tile_matmuls import (
     LirTileMatmulsPass,
 )
-from xdsl_rlx.lowering.tiles.tile_sizes import TileSize, best_tile, vectors_of_panel
 
 AVX2 = TileCosts()
 PROCESSORS = (TileCosts(lanes=4, registers=16), AVX2, TileCosts(lanes=16, registers=32))

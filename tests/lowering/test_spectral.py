@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.spectral import IrfftOp, RfftOp
-from xdsl_rlx.lowering.analysis.kernel_work import launch_works
 from xdsl_rlx.lowering.backend.llvm.llvm_module import emit_llvm, emit_llvm_parts, library_calls
 from xdsl_rlx.lowering.backend.runtime import shared_code
 from xdsl_rlx.lowering.backend.runtime.compile_module import lower_to_lir
 from xdsl_rlx.lowering.kernel_library.functions import functions, library_kernel
 from xdsl_rlx.lowering.kernel_pass import kernels_of
+from xdsl_rlx.lowering.reports.kernel_work import launch_works
 from xdsl_rlx.lowering.target import COMMON
 
 

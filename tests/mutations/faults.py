@@ -662,7 +662,7 @@ PLACES = (
     ),
     _fault(
         "a memory budget lets products leave their loops",
-        "lowering/prepare/mir_fit_memory.py",
+        "lowering/pipeline_passes/mir_fit_memory.py",
         '            op.properties["checkpoints"] = op.length',
         '            op.properties.pop("checkpoints", None)',
         "tests/transforms/test_fission_scans.py",
@@ -707,7 +707,7 @@ OUTLINE = (
     ),
     _fault(
         "of sums side by side half are lost",
-        "lowering/tiles/tile_block.py",
+        "lowering/tile_blocks/tile_block.py",
         "terms = [a + b for a, b in zip(terms[::2], terms[1::2], strict=True)]",
         "terms = [a for a, _ in zip(terms[::2], terms[1::2], strict=True)]",
         "tests/lowering/test_lir_tile_matmuls.py",
@@ -728,7 +728,7 @@ OUTLINE = (
     ),
     _fault(
         "rows that two tiles compute are added twice",
-        "lowering/tiles/tile_block.py",
+        "lowering/tile_blocks/tile_block.py",
         "return after if self.rows.new is None else s.select(s.of(i) < s.of(self.rows.new), there, after)",
         "return after",
         "tests/lowering/test_lir_tile_matmuls.py",
@@ -829,7 +829,7 @@ OUTLINE = (
 TILES = (
     _fault(
         "the terms that no pack holds are added in every part of a product",
-        "lowering/tiles/tile_block.py",
+        "lowering/tile_blocks/tile_block.py",
         "return total if constant_index(low) == 0 else s.select(s.of(low) < 1, total, before)",
         "return total",
         "tests/lowering/test_int8_products.py",
@@ -892,7 +892,7 @@ TILES = (
     ),
     _fault(
         "as many terms as there are is as many as there may be",
-        "lowering/tiles/factors.py",
+        "lowering/tile_blocks/factors.py",
         "kernel.index(self.depth) if self.terms is None else self.terms",
         "kernel.index(self.depth)",
         "tests/lowering/test_block_products.py",
@@ -913,7 +913,7 @@ TILES = (
     ),
     _fault(
         "lines that are laid side by side lie in the order of their groups",
-        "lowering/tiles/side_by_side.py",
+        "lowering/tile_blocks/side_by_side.py",
         "starts = [s.of(_behind(inside, group, number * self._groups)) for number in range(MERGED)]",
         "starts = [s.of(group) * MERGED + number for number in range(MERGED)]",
         TILED,

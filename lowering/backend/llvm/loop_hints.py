@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.lir.kernel import MASKED as MASKED_REST
 from xdsl_rlx.dialects.lir.memory import element_bytes, memref_of
 from xdsl_rlx.lowering.loops.lir_mark_unrolled import precedes_vectors
 from xdsl_rlx.lowering.scalar_functions import FUNCTIONS, SMALL_VARIANTS, ends_in_mask
-from xdsl_rlx.lowering.tiles.side_by_side import MERGED
+from xdsl_rlx.lowering.tile_blocks.side_by_side import MERGED
 
 SHORT_LOOP = 64
 """Iterations below which a loop is not worth interleaving."""

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import UNKNOWN_LOC
 
-from xdsl_rlx.lowering.analysis.kernel_work import KernelWork, works_of
 from xdsl_rlx.lowering.backend.driver.layout import WORD, LaunchRow, PoolTable, TraceRow, TraceTable
 from xdsl_rlx.lowering.backend.driver.manifest import ScheduledLaunch
 from xdsl_rlx.lowering.backend.driver.process import RunPlan, Words, pool
@@ -20,6 +19,7 @@ from xdsl_rlx.lowering.backend.runtime.build_program import launched_program
 from xdsl_rlx.lowering.backend.runtime.profile import Chunk, LaunchTime, Profile, ThreadTime
 from xdsl_rlx.lowering.backend.runtime.roofline import roofline
 from xdsl_rlx.lowering.kernel_pass import kernels_of
+from xdsl_rlx.lowering.reports.kernel_work import KernelWork, works_of
 from xdsl_rlx.lowering.run_errors import ArgumentError, RlxError
 
 if TYPE_CHECKING:

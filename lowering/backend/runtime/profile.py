@@ -10,7 +10,7 @@ from os import PathLike
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from xdsl_rlx.lowering.analysis.kernel_work import KernelWork, Unknown
+from xdsl_rlx.lowering.reports.kernel_work import KernelWork, Unknown
 from xdsl_rlx.lowering.reports.text_tables import TextTable, duration, short
 
 if TYPE_CHECKING:

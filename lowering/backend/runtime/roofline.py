@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_rlx.lowering.analysis.kernel_work import KernelWork
 from xdsl_rlx.lowering.backend.machine.model import cost_model
+from xdsl_rlx.lowering.reports.kernel_work import KernelWork
 
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph

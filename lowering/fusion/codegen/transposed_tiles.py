@@ -14,7 +14,7 @@ from xdsl_rlx.lowering.buffers import Buffer
 from xdsl_rlx.lowering.fusion.codegen.group_kernel import GroupKernel
 from xdsl_rlx.lowering.fusion.codegen.loop_frames import Frame, Range
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest
-from xdsl_rlx.lowering.tiles.side_by_side import SideBySide
+from xdsl_rlx.lowering.tile_blocks.side_by_side import SideBySide
 
 
 class TransposedTiles:

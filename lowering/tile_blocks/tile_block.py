@@ -15,7 +15,7 @@ from xdsl_rlx.dialects.lir.bounds import constant_index
 from xdsl_rlx.dialects.lir.memory import memref_of
 from xdsl_rlx.dialects.lir.scalar_builder import Scalar
 from xdsl_rlx.lowering.kernel_dsl.kernel_builder import Nest, end_block
-from xdsl_rlx.lowering.tiles.factors import Factors, Strided
+from xdsl_rlx.lowering.tile_blocks.factors import Factors, Strided
 
 Lane: TypeAlias = Callable[[Nest, SSAValue, int], None]
 """What is done with one sum of a line: it gets the lane, and the vector that this is in."""
