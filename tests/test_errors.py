@@ -513,7 +513,7 @@ def test_a_call_that_fails_leaves_the_graph_as_it_was():
         lambda: g.inline(other),
         lambda: g.unbroadcast(x, (5, 5, 5, 5)),
         lambda: g.attention(x, x, x, np.ones((2, 3)), num_heads=1),
-        lambda: g.set_outputs([x, 3]),
+        lambda: g.set_outputs([x, 3, None]),
     ):
         with pytest.raises(rlx.GraphError):
             wrong()
