@@ -39,27 +39,17 @@ from xdsl_rlx.dialects.mir.fields import (
     word,
 )
 from xdsl_rlx.dialects.mir.heads import HeadLayout, HeadLayoutAttr, Heads
-from xdsl_rlx.dialects.mir.rope import Pairing, PairingAttr, check_rotation
+from xdsl_rlx.dialects.mir.rope import Rotates, check_rotation
 from xdsl_rlx.dialects.shapes import element_of, shape_of
 
 
-class RopeOp(OneOp, name="hir.rope"):
+class RopeOp(Rotates, OneOp, name="hir.rope"):
     """
     Rotate the pairs of the first `n_rot` features of each head by the angles of the tables: `mir.rope`.
 
     x is `[B, S, H, D]` in one of the layouts of `hir.attention`; `cos` and `sin` are `[S, D/2]` or `[B, S, D/2]`.
     Layout `packed` needs `head_dim` or `num_heads`; `n_rot` is by default the whole head.
     """
-
-    x: Tensor = tensor()
-    cos: Tensor = tensor()
-    sin: Tensor = tensor()
-    head_dim: OptionalInteger = integer(default=None)
-    num_heads: OptionalInteger = integer(default=None)
-    n_rot: OptionalInteger = integer(default=None)
-    layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED)
-    pairing: Word[Pairing] = word(PairingAttr, "pairing", default=Pairing.HALVES)
-    result = result_def(AnyTensorConstr)
 
 
 class Attends(HirOp, abc.ABC, kw_only=True):

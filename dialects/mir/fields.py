@@ -128,6 +128,9 @@ class Part(Enum):
     """None: it is an argument of the constructor, from which another field follows."""
 
 
+Resolve: TypeAlias = Callable[[Any, Mapping[str, Any], SSAValue], Held]
+
+
 @dataclass(frozen=True)
 class Declaration:
     """A field as declared. Once its class is made, xDSL's definition is in its place, and this in `declared_by`."""
@@ -153,10 +156,8 @@ class Declaration:
     """Whether it is any number of operands."""
     shape: str | None = None
     """The extents of an operand by name, as in `W, 3W`, for `check_operands`."""
-    like: str | None = None
-    """The field that says the value, by `resolve`, where None is given."""
-    resolve: Callable[[Any, Any, SSAValue], Any] = lambda own, other, _: other if own is None else own
-    """From what is given for this field and for `like`, and the first operand, to the value."""
+    resolve: Resolve[Any] | None = None
+    """From what is given for it, and for all arguments by name, and the first operand, to the value; field by field."""
 
     @property
     def is_segment(self) -> bool:
@@ -311,8 +312,14 @@ def steps(*, default: int | _Required | None = REQUIRED, like: str | None = None
         found = integers("steps", given)
         return i64_list(found if isinstance(given, Iterable) else found * (len(shape_of(first)) - 2))
 
-    kind = int | Sequence[int] if like is None else int | Sequence[int] | None
-    return Declaration(prop_def(I64List), kind, default, _LIST, convert, True, like=like)
+    if like is None:
+        return Declaration(prop_def(I64List), int | Sequence[int], default, _LIST, convert, True)
+    found = Declaration(prop_def(I64List), int | Sequence[int] | None, default, _LIST, convert, True)
+
+    def resolve(own: int | Sequence[int] | None, given: Mapping[str, Any], _: SSAValue) -> Any:
+        return given[like] if own is None else own
+
+    return replace(found, resolve=resolve)
 
 
 def truth(*, default: bool) -> Truth:
@@ -330,16 +337,14 @@ def axis(*, default: int | _Required | None = REQUIRED) -> Any:
     return replace(found, reads_operand=True)
 
 
-def integer_or(
-    other: str, resolve: Callable[[int | None, int | None, SSAValue], int], *, default: None
-) -> EitherInteger:
-    """An i64: `resolve` of what is given for it and for the argument `other`, and of the first operand."""
+def resolved_integer(resolve: Resolve[int], *, default: None) -> EitherInteger:
+    """An i64 that `resolve` finds; nothing, or None, may be given for it."""
     found = replace(_property(I64, int, REQUIRED, lambda x, _: i64_attr(x)), given=int | None, default=default)
-    return cast(EitherInteger, replace(found, reads_operand=True, like=other, resolve=resolve))
+    return cast(EitherInteger, replace(found, reads_operand=True, resolve=resolve))
 
 
 def stated(*, default: None) -> Stated:
-    """An integer that is given in the place of another field (see `integer_or`); the op does not keep it."""
+    """An integer that others follow from (see `resolved_integer`); the op does not keep it."""
     return cast(Stated, Declaration(None, int | None, default, part=Part.ARGUMENT))
 
 
@@ -542,10 +547,8 @@ class Arguments:
         self.names = [found.alias or name for name, found in declared.items()]
         self._defaults = [found.default for found in self.declared]
         places = {name: place for place, name in enumerate(declared)}
-        self._like = [
-            (places[name], places[found.like], found.resolve)
-            for name, found in declared.items()
-            if found.like is not None
+        self._resolved = [
+            (place, found.resolve) for place, found in enumerate(self.declared) if found.resolve is not None
         ]
         definition = kind.get_irdl_definition()
         segmented = {type(option) for option in definition.options}
@@ -591,10 +594,10 @@ class Arguments:
             raise GraphError(f"{self.kind.name} needs an operand")
         first = operands[0] if operands else None
         try:
-            if self._like:
-                values = list(values)
-                for place, other, resolve in self._like:
-                    values[place] = resolve(values[place], values[other], operands[0])
+            if self._resolved:
+                given, values = dict(zip(self.names, values, strict=True)), list(values)
+                for place, resolve in self._resolved:
+                    given[self.names[place]] = values[place] = resolve(values[place], given, operands[0])
             for place, name, convert in self._properties:
                 if (attribute := convert(values[place], first)) is not None:
                     properties[name] = attribute

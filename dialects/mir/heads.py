@@ -1,7 +1,7 @@
 """Tensors of heads: how they lie, and what their shapes say. The ops on them are in `attention.py` and `rope.py`."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_rlx.dialects.errors import GraphError
-from xdsl_rlx.dialects.mir.fields import word_of
+from xdsl_rlx.dialects.mir.fields import Resolve, word_of
 from xdsl_rlx.dialects.shapes import dims, shape_of
 
 
@@ -93,6 +93,10 @@ def head_count(
     return found
 
 
-def packed_heads(heads: int | None, width: int | None, x: SSAValue) -> int:
-    """Return the number of heads in a packed `x`, from what was said of them; GraphError as `head_count`."""
-    return head_count(shape_of(x), HeadLayout.PACKED, heads, width, "hidden")[0]
+def packed_heads(name: str) -> Resolve[int]:
+    """Return the number of heads in a packed operand by `num_heads` or `head_dim`; GraphError as `head_count`."""
+
+    def resolve(heads: int | None, given: Mapping[str, Any], x: SSAValue) -> int:
+        return head_count(shape_of(x), HeadLayout.PACKED, heads, given["head_dim"], name)[0]
+
+    return resolve

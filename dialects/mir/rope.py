@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import abc
+from collections.abc import Mapping, Sequence
 from math import isfinite
+from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.utils import EnumAttribute
@@ -12,21 +14,32 @@ from xdsl.irdl import irdl_attr_definition, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from xdsl_rlx.dialects.mir.core import HasKernel, MirOp
+from xdsl_rlx.dialects.mir.core import HasKernel, MirOp, TensorOp
 from xdsl_rlx.dialects.mir.fields import (
     AnyTensorConstr,
+    EitherInteger,
     Integer,
     Real,
+    Stated,
     Tensor,
     Word,
     integer,
     real,
+    resolved_integer,
+    stated,
     tensor,
     word,
-    word_of,
 )
-from xdsl_rlx.dialects.mir.heads import HeadLayout, HeadLayoutAttr, Heads, head_count, heads_of, layout_named
-from xdsl_rlx.dialects.mir.value import BuilderCore, Operand, Value
+from xdsl_rlx.dialects.mir.heads import (
+    HeadLayout,
+    HeadLayoutAttr,
+    Heads,
+    head_count,
+    heads_of,
+    layout_named,
+    packed_heads,
+)
+from xdsl_rlx.dialects.mir.value import BuilderCore, method
 from xdsl_rlx.dialects.shapes import FLOATS, check_element, dims, element_of, same_element_type, shape_of
 
 
@@ -60,65 +73,60 @@ def check_rotation(x: SSAValue, tables: Sequence[SSAValue], heads: Heads, n_rot:
         )
 
 
-_FORMAT = (
-    "`layout` $layout `heads` $num_heads `n_rot` $n_rot `pairing` $pairing attr-dict "
-    "`:` functional-type(operands, results)"
-)
+def _heads(heads: int | None, given: Mapping[str, Any], x: SSAValue) -> int:
+    return head_count(shape_of(x), layout_named(given["layout"]), heads, given["head_dim"], "x")[0]
 
 
-class RopeOp(MirOp, name="mir.rope"):
-    """
-    Rotate the pairs of the first `n_rot` features of each head: `(a, b) -> (a c - b s, b c + a s)`.
+def _rotated(n_rot: int | None, given: Mapping[str, Any], x: SSAValue) -> int:
+    if n_rot is not None:
+        return n_rot
+    return heads_of(shape_of(x), layout_named(given["layout"]), given["num_heads"], "x").width
 
-    `c = cos[p, i]` and `s = sin[p, i]` at position `p` for pair `i`. With pairing `halves`, pair `i` is `(i, i +
-    n_rot/2)`; with `neighbours`, it is `(2i, 2i + 1)`. The other features are copied. x is `[B, S, H, D]` in one of the
-    layouts of `mir.attention`. The tables are `[S, D/2]` or `[B, S, D/2]`; their first `n_rot/2` columns are read.
-    """
+
+class Rotates(TensorOp, abc.ABC):
+    """The fields of a rotation by tables: those of the block of `hir`, and of the ops of `mir`."""
 
     x: Tensor = tensor()
     cos: Tensor = tensor()
     sin: Tensor = tensor()
-    num_heads: Integer = integer()
-    n_rot: Integer = integer()
+    head_dim: Stated = stated(default=None)
+    num_heads: EitherInteger = resolved_integer(_heads, default=None)
+    n_rot: EitherInteger = resolved_integer(_rotated, default=None)
     layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED)
     pairing: Word[Pairing] = word(PairingAttr, "pairing", default=Pairing.HALVES)
     result = result_def(AnyTensorConstr)
-
-    traits = traits_def(HasKernel())
-    assembly_format = f"$x `,` $cos `,` $sin {_FORMAT}"
 
     @property
     def heads(self) -> Heads:
         """The extents of x."""
         return heads_of(shape_of(self.x), self.layout.data, self.num_heads.value.data, "x")
 
+
+class RopeOp(Rotates, MirOp, name="mir.rope"):
+    """
+    Rotate the pairs of the first `n_rot` features of each head: `(a, b) -> (a c - b s, b c + a s)`.
+
+    `c = cos[p, i]` and `s = sin[p, i]` at position `p` for pair `i`. With pairing `halves`, pair `i` is `(i, i +
+    n_rot/2)`; with `neighbours`, it is `(2i, 2i + 1)`. The other features are copied; `n_rot` is by default the whole
+    head. x is `[B, S, H, D]` in one of the layouts of `mir.attention`; `packed` needs `head_dim` or `num_heads`. The
+    tables are `[S, D/2]` or `[B, S, D/2]`; their first `n_rot/2` columns are read.
+    """
+
+    traits = traits_def(HasKernel())
+
     def infer_types(self) -> tuple[Attribute]:
         check_rotation(self.x, (self.cos, self.sin), self.heads, self.n_rot.value.data)
         return (self.x.type,)
 
 
-class RopeBackwardOp(MirOp, name="mir.rope_backward"):
-    """The cotangent of x in `mir.rope`: `dy` rotated back, `(a, b) -> (a c + b s, b c - a s)`."""
+class RopeBackwardOp(Rotates, MirOp, name="mir.rope_backward"):
+    """The cotangent of x in `mir.rope`: `dy`, the operand x, rotated back, `(a, b) -> (a c + b s, b c - a s)`."""
 
-    dy: Tensor = tensor()
-    cos: Tensor = tensor()
-    sin: Tensor = tensor()
-    num_heads: Integer = integer()
-    n_rot: Integer = integer()
-    layout: Word[HeadLayout] = word(HeadLayoutAttr, "layout", default=HeadLayout.PACKED)
-    pairing: Word[Pairing] = word(PairingAttr, "pairing", default=Pairing.HALVES)
-    result = result_def(AnyTensorConstr)
-
-    assembly_format = f"$dy `,` $cos `,` $sin {_FORMAT}"
-
-    @property
-    def heads(self) -> Heads:
-        """The extents of dy."""
-        return heads_of(shape_of(self.dy), self.layout.data, self.num_heads.value.data, "x")
+    x: Tensor = tensor(alias="dy")
 
     def infer_types(self) -> tuple[Attribute]:
-        check_rotation(self.dy, (self.cos, self.sin), self.heads, self.n_rot.value.data)
-        return (self.dy.type,)
+        check_rotation(self.x, (self.cos, self.sin), self.heads, self.n_rot.value.data)
+        return (self.x.type,)
 
 
 class AxialRope2dOp(MirOp, name="mir.axial_rope_2d"):
@@ -128,21 +136,17 @@ class AxialRope2dOp(MirOp, name="mir.axial_rope_2d"):
     Token `t` of `T = end_x end_y max(repeat_factor, 1)` has position `p = t div max(repeat_factor, 1)`, in column `p
     mod end_x` and row `p div end_x`. With `f_c = theta^(-4c/D)`, `c < D/4`, pair `c` of each head is rotated by `column
     f_c`, pair `D/4 + c` by `row f_c`; pair `i` is the features `(2i, 2i + 1)`, and `(a, b) -> (a cos - b sin, a sin + b
-    cos)`. x is `[B, T, H*D]` with `D` a multiple of 4.
+    cos)`. x is `[B, T, H*D]` with `D` a multiple of 4; it needs `head_dim` or `num_heads`.
     """
 
     x: Tensor = tensor()
-    num_heads: Integer = integer()
     end_x: Integer = integer()
     end_y: Integer = integer()
+    head_dim: Stated = stated(default=None)
+    num_heads: EitherInteger = resolved_integer(packed_heads("x"), default=None)
     theta: Real = real(default=10000.0)
     repeat_factor: Integer = integer(default=1)
     result = result_def(AnyTensorConstr)
-
-    assembly_format = (
-        "$x `heads` $num_heads `end_x` $end_x `end_y` $end_y `theta` $theta `repeat` $repeat_factor attr-dict "
-        "`:` functional-type(operands, results)"
-    )
 
     @property
     def heads(self) -> Heads:
@@ -169,62 +173,6 @@ class AxialRope2dOp(MirOp, name="mir.axial_rope_2d"):
 class RopeBuilder(BuilderCore):
     """Builder methods of this family."""
 
-    def rope(
-        self,
-        x: Operand,
-        cos: Operand,
-        sin: Operand,
-        *,
-        head_dim: int | None = None,
-        num_heads: int | None = None,
-        n_rot: int | None = None,
-        layout: HeadLayout | str = HeadLayout.PACKED,
-        pairing: Pairing | str = Pairing.HALVES,
-    ) -> Value:
-        """`mir.rope`; `n_rot` is by default the whole head. Layout `packed` needs `head_dim` or `num_heads`."""
-        x, cos, sin = self.operands(x, cos, sin)
-        return self.op(RopeOp, x, cos, sin, *_rotation(x, (num_heads, head_dim), n_rot, layout, pairing))
-
-    def rope_backward(
-        self,
-        dy: Operand,
-        cos: Operand,
-        sin: Operand,
-        *,
-        head_dim: int | None = None,
-        num_heads: int | None = None,
-        n_rot: int | None = None,
-        layout: HeadLayout | str = HeadLayout.PACKED,
-        pairing: Pairing | str = Pairing.HALVES,
-    ) -> Value:
-        """`mir.rope_backward`: the cotangent of x in `mir.rope`."""
-        dy, cos, sin = self.operands(dy, cos, sin)
-        return self.op(RopeBackwardOp, dy, cos, sin, *_rotation(dy, (num_heads, head_dim), n_rot, layout, pairing))
-
-    def axial_rope_2d(
-        self,
-        x: Operand,
-        end_x: int,
-        end_y: int,
-        *,
-        head_dim: int | None = None,
-        num_heads: int | None = None,
-        theta: float = 10000.0,
-        repeat_factor: int = 1,
-    ) -> Value:
-        """`mir.axial_rope_2d` of x `[B, T, H*D]` on a grid of `end_x` columns and `end_y` rows."""
-        value = self.operand(x)
-        heads, _ = head_count(shape_of(value), HeadLayout.PACKED, num_heads, head_dim, "x")
-        return self.op(AxialRope2dOp, value, heads, end_x, end_y, theta, repeat_factor)
-
-
-def _rotation(
-    x: SSAValue,
-    heads: tuple[int | None, int | None],
-    n_rot: int | None,
-    layout: HeadLayout | str,
-    pairing: Pairing | str,
-) -> tuple[int, int, HeadLayout, Pairing]:
-    chosen = layout_named(layout)
-    count, width = head_count(shape_of(x), chosen, *heads, "x")
-    return count, width if n_rot is None else n_rot, chosen, word_of(Pairing, "pairing", pairing)
+    rope = method(RopeOp)
+    rope_backward = method(RopeBackwardOp)
+    axial_rope_2d = method(AxialRope2dOp)

@@ -20,10 +20,10 @@ from xdsl_rlx.dialects.mir.fields import (
     Stated,
     Tensor,
     check_operands,
-    integer_or,
     optional_tensor,
     optional_word,
     real,
+    resolved_integer,
     stated,
     tensor,
 )
@@ -58,7 +58,7 @@ class FusedAttentionBlockOp(MirOp, name="mir.fused_attention_block"):
     qkv_w: Tensor = tensor(shape="W, 3W")
     out_w: Tensor = tensor(shape="W, W")
     mask: OptionalTensor = optional_tensor(default=None, alone=True)
-    num_heads: EitherInteger = integer_or("head_dim", packed_heads, default=None)
+    num_heads: EitherInteger = resolved_integer(packed_heads("hidden"), default=None)
     head_dim: Stated = stated(default=None)
     qkv_b: OptionalTensor = optional_tensor(default=None, shape="3W")
     out_b: OptionalTensor = optional_tensor(default=None, shape="W")
@@ -95,7 +95,7 @@ class EncoderLayer(TensorOp, abc.ABC):
     fc2_w: Tensor = tensor(shape="I, W")
     ln2_g: Tensor = tensor(shape="W")
     mask: OptionalTensor = optional_tensor(default=None, alone=True)
-    num_heads: EitherInteger = integer_or("head_dim", packed_heads, default=None)
+    num_heads: EitherInteger = resolved_integer(packed_heads("hidden"), default=None)
     head_dim: Stated = stated(default=None)
     eps1: Real = real(default=1e-05)
     eps2: Real = real(default=1e-05)

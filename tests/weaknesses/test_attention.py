@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f64
 
 import xdsl_rlx as rlx
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
+from xdsl_rlx.dialects.mir.rope import Rotates
 from xdsl_rlx.dialects.mir.transformer import EncoderLayer
 
 jax.config.update("jax_enable_x64", True)
@@ -369,3 +370,37 @@ def test_the_heads_of_a_transformer_layer_are_said_by_number_or_by_width(name: s
         built(num_heads=2, head_dim=1)
     with pytest.raises(rlx.GraphError, match="does not hold 3 heads"):
         built(num_heads=3)
+
+
+@pytest.mark.parametrize("hir", [False, True], ids=["mir", "hir"])
+def test_the_heads_of_a_rotation_are_said_by_number_or_by_width(hir: bool):
+    """The ops keep the numbers of heads and of rotated features, whichever of them is given, in each layout."""
+    shapes = {"packed": (2, 3, 12), "bshd": (2, 3, 2, 6), "bhsd": (2, 2, 3, 6)}
+
+    def built(layout: str, **options: int) -> tuple[int, int, int]:
+        found: list[Rotates] = []
+
+        def build(m: Any) -> Any:
+            table = m.input("cos", (3, 3))
+            y = m.rope(m.input("x", shapes[layout]), table, table, layout=layout, **options)
+            found.append(y.ssa.owner)
+            return y
+
+        if hir:
+            rlx.GraphModule.define("turned", build)
+        else:
+            build(rlx.Graph("turned"))
+        (op,) = found
+        assert (type(op).name == "hir.rope") == hir
+        return op.heads.heads, op.heads.width, op.n_rot.value.data
+
+    for layout in shapes:
+        assert built(layout, num_heads=2) == built(layout, head_dim=6) == (2, 6, 6)
+        assert built(layout, num_heads=2, head_dim=6, n_rot=4) == (2, 6, 4)
+        with pytest.raises(rlx.GraphError, match="expected an even n_rot of at most 6, got 5"):
+            built(layout, head_dim=6, n_rot=5)
+        with pytest.raises(rlx.GraphError, match="2 heads of 6 features, expected 2 of 5"):
+            built(layout, num_heads=2, head_dim=5)
+    assert built("bshd") == built("bhsd") == (2, 6, 6)
+    with pytest.raises(rlx.GraphError, match=r"layout packed needs num_heads or head_dim; x has shape \[2, 3, 12]"):
+        built("packed")

@@ -7,6 +7,7 @@ from math import cos, sin
 
 from xdsl.ir import SSAValue
 
+from xdsl_rlx.dialects.mir.fields import settings_of
 from xdsl_rlx.dialects.mir.heads import HeadLayout
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder, Value
 from xdsl_rlx.dialects.mir.rope import AxialRope2dOp, Pairing, RopeBackwardOp, RopeOp
@@ -78,7 +79,7 @@ def rope_vjp(op: RopeOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     """The transpose of a rotation by an angle is that by its opposite; `dcos = a da + b db`, `dsin = a db - b da`."""
 
     def of_x() -> Value:
-        return b.op(RopeBackwardOp, g.ssa, op.cos, op.sin, *_configuration(op))
+        return b.op(RopeBackwardOp, g.ssa, op.cos, op.sin, **settings_of(op))
 
     def parts() -> tuple[_Pairs, Value, Value, Value, Value]:
         pairs = _Pairs(op, b)
@@ -95,13 +96,9 @@ def rope_vjp(op: RopeOp, b: MirBuilder, g: Value) -> Sequence[Cotangent]:
     return [of_x, of_cos, of_sin]
 
 
-def _configuration(op: RopeOp | RopeBackwardOp) -> tuple[int, int, HeadLayout, Pairing]:
-    return op.num_heads.value.data, op.n_rot.value.data, op.layout.data, op.pairing.data
-
-
 @JVP.rule(RopeOp)
 def rope_jvp(op: RopeOp, b: MirBuilder, x: Value | None, cos: Value | None, sin: Value | None) -> Sequence[Value]:
-    turned = None if x is None else b.op(RopeOp, x.ssa, op.cos, op.sin, *_configuration(op))
+    turned = None if x is None else b.op(RopeOp, x.ssa, op.cos, op.sin, **settings_of(op))
     if cos is None and sin is None:
         assert turned is not None
         return [turned]
@@ -116,7 +113,7 @@ def rope_jvp(op: RopeOp, b: MirBuilder, x: Value | None, cos: Value | None, sin:
 
 @decompose(RopeBackwardOp)
 def rope_backward_decompose(op: RopeBackwardOp, b: MirBuilder) -> Sequence[Value]:
-    return [b.op(RopeOp, op.dy, op.cos, b.neg(op.sin).ssa, *_configuration(op))]
+    return [b.op(RopeOp, op.x, op.cos, b.neg(op.sin).ssa, **settings_of(op))]
 
 
 @decompose(AxialRope2dOp)
@@ -128,5 +125,5 @@ def axial_rope_2d_decompose(op: AxialRope2dOp, b: MirBuilder) -> Sequence[Value]
     places = [token // op.repeats for token in range(heads.length)]
     angles = [at * f for place in places for at in (place % columns, place // columns) for f in frequencies]
     shape = (heads.length, heads.width // 2)
-    tables = [b.reshape(b.constant([f(angle) for angle in angles], name), shape).ssa for f in (cos, sin)]
-    return [b.op(RopeOp, op.x, tables[0], tables[1], heads.heads, heads.width, HeadLayout.PACKED, Pairing.NEIGHBOURS)]
+    tables = [b.reshape(b.constant([f(angle) for angle in angles], name), shape) for f in (cos, sin)]
+    return [b.rope(op.x, tables[0], tables[1], num_heads=heads.heads, pairing=Pairing.NEIGHBOURS)]

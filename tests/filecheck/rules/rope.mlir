@@ -3,13 +3,13 @@
 // The vjp rules of the family rope.
 
 // CHECK-LABEL: func.func @rope(%x: tensor<2x5x6xf32>, %cos: tensor<5x3xf32>, %sin: tensor<5x3xf32>, %y: tensor<2x5x6xf32>, %g: tensor<2x5x6xf32>) -> tensor<2x5x6xf32> {
-// CHECK-NEXT: %d = mir.rope_backward %g, %cos, %sin layout packed heads 1 n_rot 6 pairing halves : (tensor<2x5x6xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x6xf32>
+// CHECK-NEXT: %d = mir.rope_backward %g, %cos, %sin num_heads 1 n_rot 6 layout packed pairing halves : (tensor<2x5x6xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x6xf32>
 // CHECK-NEXT: func.return %d : tensor<2x5x6xf32>
 // CHECK-NEXT: }
 func.func @rope(%x: tensor<2x5x6xf32>, %cos: tensor<5x3xf32>, %sin: tensor<5x3xf32>, %y: tensor<2x5x6xf32>, %g: tensor<2x5x6xf32>) -> tensor<2x5x6xf32> {
   %d = mir.vjp primals(%x, %cos, %sin : tensor<2x5x6xf32>, tensor<5x3xf32>, tensor<5x3xf32>) outputs(%y : tensor<2x5x6xf32>) cotangents(%g : tensor<2x5x6xf32>) of [0] wrt [0] -> tensor<2x5x6xf32> {
   ^bb0(%a: tensor<2x5x6xf32>, %b: tensor<5x3xf32>, %c: tensor<5x3xf32>):
-    %0 = mir.rope %a, %b, %c layout packed heads 1 n_rot 6 pairing halves : (tensor<2x5x6xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x6xf32>
+    %0 = mir.rope %a, %b, %c num_heads 1 n_rot 6 layout packed pairing halves : (tensor<2x5x6xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x6xf32>
     mir.yield %0 : tensor<2x5x6xf32>
   }
   func.return %d : tensor<2x5x6xf32>
@@ -33,7 +33,7 @@ func.func @rope(%x: tensor<2x5x6xf32>, %cos: tensor<5x3xf32>, %sin: tensor<5x3xf
 func.func @rope_tables(%x: tensor<2x5x6xf32>, %cos: tensor<5x3xf32>, %sin: tensor<5x3xf32>, %y: tensor<2x5x6xf32>, %g: tensor<2x5x6xf32>) -> tensor<5x3xf32> {
   %d = mir.vjp primals(%x, %cos, %sin : tensor<2x5x6xf32>, tensor<5x3xf32>, tensor<5x3xf32>) outputs(%y : tensor<2x5x6xf32>) cotangents(%g : tensor<2x5x6xf32>) of [0] wrt [2] -> tensor<5x3xf32> {
   ^bb0(%a: tensor<2x5x6xf32>, %b: tensor<5x3xf32>, %c: tensor<5x3xf32>):
-    %0 = mir.rope %a, %b, %c layout packed heads 1 n_rot 6 pairing halves : (tensor<2x5x6xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x6xf32>
+    %0 = mir.rope %a, %b, %c num_heads 1 n_rot 6 layout packed pairing halves : (tensor<2x5x6xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x6xf32>
     mir.yield %0 : tensor<2x5x6xf32>
   }
   func.return %d : tensor<5x3xf32>

@@ -10,8 +10,8 @@
 // CHECK-NEXT: %3 = mir.matmul %2, %q_w : (tensor<2x3x6xf32>, tensor<6x16xf32>) -> tensor<2x3x16xf32>
 // CHECK-NEXT: %4 = mir.matmul %2, %k_w : (tensor<2x3x6xf32>, tensor<6x8xf32>) -> tensor<2x3x8xf32>
 // CHECK-NEXT: %5 = mir.matmul %2, %v_w : (tensor<2x3x6xf32>, tensor<6x8xf32>) -> tensor<2x3x8xf32>
-// CHECK-NEXT: %6 = mir.rope %3, %cos, %sin layout packed heads 4 n_rot 4 pairing halves : (tensor<2x3x16xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<2x3x16xf32>
-// CHECK-NEXT: %7 = mir.rope %4, %cos, %sin layout packed heads 2 n_rot 4 pairing halves : (tensor<2x3x8xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<2x3x8xf32>
+// CHECK-NEXT: %6 = mir.rope %3, %cos, %sin num_heads 4 n_rot 4 layout packed pairing halves : (tensor<2x3x16xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<2x3x16xf32>
+// CHECK-NEXT: %7 = mir.rope %4, %cos, %sin num_heads 2 n_rot 4 layout packed pairing halves : (tensor<2x3x8xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<2x3x8xf32>
 // CHECK-NEXT: %8, %9 = mir.attention %6, %7, %5 layout packed heads 4 kv_heads 2 mask causal : (tensor<2x3x16xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> (tensor<2x3x16xf32>, tensor<2x4x3xf32>)
 // CHECK-NEXT: %10 = mir.matmul %8, %o_w : (tensor<2x3x16xf32>, tensor<16x6xf32>) -> tensor<2x3x6xf32>
 // CHECK-NEXT: %11 = mir.add %10, %x : (tensor<2x3x6xf32>, tensor<2x3x6xf32>) -> tensor<2x3x6xf32>
@@ -53,9 +53,9 @@ func.func @llama_decoder_block(%x: tensor<2x3x6xf32>, %ln1_g: tensor<6xf32>, %q_
 // CHECK-NEXT: %12 = mir.matmul %5, %v_w : (tensor<2x3x6xf32>, tensor<6x8xf32>) -> tensor<2x3x8xf32>
 // CHECK-NEXT: %13 = mir.reshape %12 : tensor<2x3x8xf32> to tensor<2x3x2x4xf32>
 // CHECK-NEXT: %14 = mir.rms_norm %8, %q_norm_w, %q_norm_b axis 3 eps 1.000000e-05 : (tensor<2x3x4x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x3x4x4xf32>
-// CHECK-NEXT: %15 = mir.rope %14, %cos, %sin layout bshd heads 4 n_rot 2 pairing halves : (tensor<2x3x4x4xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<2x3x4x4xf32>
+// CHECK-NEXT: %15 = mir.rope %14, %cos, %sin num_heads 4 n_rot 2 layout bshd pairing halves : (tensor<2x3x4x4xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<2x3x4x4xf32>
 // CHECK-NEXT: %16 = mir.rms_norm %11, %k_norm_w, %k_norm_b axis 3 eps 1.000000e-05 : (tensor<2x3x2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x3x2x4xf32>
-// CHECK-NEXT: %17 = mir.rope %16, %cos, %sin layout bshd heads 2 n_rot 2 pairing halves : (tensor<2x3x2x4xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<2x3x2x4xf32>
+// CHECK-NEXT: %17 = mir.rope %16, %cos, %sin num_heads 2 n_rot 2 layout bshd pairing halves : (tensor<2x3x2x4xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<2x3x2x4xf32>
 // CHECK-NEXT: %18, %19 = mir.attention %15, %17, %13 layout bshd heads 4 kv_heads 2 mask causal : (tensor<2x3x4x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>) -> (tensor<2x3x4x4xf32>, tensor<2x4x3xf32>)
 // CHECK-NEXT: %20 = mir.sigmoid %9 : tensor<2x3x4x4xf32>
 // CHECK-NEXT: %21 = mir.mul %18, %20 : (tensor<2x3x4x4xf32>, tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32>

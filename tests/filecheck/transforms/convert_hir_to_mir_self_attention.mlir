@@ -4,11 +4,11 @@
 // Projections with biases are composite ops.
 
 // CHECK-LABEL: func.func @rope(%x: tensor<2x3x12xf32>, %cos: tensor<3x3xf32>, %sin: tensor<3x3xf32>) -> tensor<2x3x12xf32> {
-// CHECK-NEXT: %0 = mir.rope %x, %cos, %sin layout packed heads 2 n_rot 6 pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
+// CHECK-NEXT: %0 = mir.rope %x, %cos, %sin num_heads 2 n_rot 6 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
 // CHECK-NEXT: func.return %0 : tensor<2x3x12xf32>
 // CHECK-NEXT: }
 func.func @rope(%x: tensor<2x3x12xf32>, %cos: tensor<3x3xf32>, %sin: tensor<3x3xf32>) -> tensor<2x3x12xf32> {
-  %0 = hir.rope %x, %cos, %sin num_heads 2 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
+  %0 = hir.rope %x, %cos, %sin num_heads 2 n_rot 6 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
   func.return %0 : tensor<2x3x12xf32>
 }
 

@@ -4,20 +4,20 @@
 // Masks, groups of key heads, layouts.
 
 // CHECK-LABEL: func.func @rope(%x: tensor<2x3x12xf32>, %cos: tensor<3x3xf32>, %sin: tensor<3x3xf32>) -> tensor<2x3x12xf32> {
-// CHECK-NEXT: %0 = hir.rope %x, %cos, %sin num_heads 2 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
+// CHECK-NEXT: %0 = hir.rope %x, %cos, %sin num_heads 2 n_rot 6 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
 // CHECK-NEXT: func.return %0 : tensor<2x3x12xf32>
 // CHECK-NEXT: }
 func.func @rope(%x: tensor<2x3x12xf32>, %cos: tensor<3x3xf32>, %sin: tensor<3x3xf32>) -> tensor<2x3x12xf32> {
-  %0 = hir.rope %x, %cos, %sin num_heads 2 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
+  %0 = hir.rope %x, %cos, %sin num_heads 2 n_rot 6 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
   func.return %0 : tensor<2x3x12xf32>
 }
 
 // CHECK-LABEL: func.func @rope_neighbours(%x: tensor<2x3x2x7xf32>, %cos: tensor<3x3xf32>, %sin: tensor<3x3xf32>) -> tensor<2x3x2x7xf32> {
-// CHECK-NEXT: %0 = hir.rope %x, %cos, %sin n_rot 4 layout bshd pairing neighbours : (tensor<2x3x2x7xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x2x7xf32>
+// CHECK-NEXT: %0 = hir.rope %x, %cos, %sin num_heads 2 n_rot 4 layout bshd pairing neighbours : (tensor<2x3x2x7xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x2x7xf32>
 // CHECK-NEXT: func.return %0 : tensor<2x3x2x7xf32>
 // CHECK-NEXT: }
 func.func @rope_neighbours(%x: tensor<2x3x2x7xf32>, %cos: tensor<3x3xf32>, %sin: tensor<3x3xf32>) -> tensor<2x3x2x7xf32> {
-  %0 = hir.rope %x, %cos, %sin n_rot 4 layout bshd pairing neighbours : (tensor<2x3x2x7xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x2x7xf32>
+  %0 = hir.rope %x, %cos, %sin num_heads 2 n_rot 4 layout bshd pairing neighbours : (tensor<2x3x2x7xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x2x7xf32>
   func.return %0 : tensor<2x3x2x7xf32>
 }
 

@@ -2,7 +2,7 @@
 
 // CHECK: expected tables of shape [3, 3] or [2, 3, 3], got [3, 2]
 %0, %1, %2 = "test.op"() : () -> (tensor<2x3x12xf32>, tensor<3x2xf32>, tensor<3x3xf32>)
-%3 = hir.rope %0, %1, %2 num_heads 2 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x2xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
+%3 = hir.rope %0, %1, %2 num_heads 2 n_rot 6 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x2xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
 
 // -----
 
@@ -12,15 +12,9 @@
 
 // -----
 
-// CHECK: layout packed needs num_heads or head_dim; x has shape [2, 3, 12]
+// CHECK: x of shape [2, 3, 12] does not hold 5 heads
 %0, %1, %2 = "test.op"() : () -> (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
-%3 = hir.rope %0, %1, %2 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
-
-// -----
-
-// CHECK: x of shape [2, 3, 12] in layout packed has 2 heads of 6 features, expected 2 of 5
-%0, %1, %2 = "test.op"() : () -> (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
-%3 = hir.rope %0, %1, %2 head_dim 5 num_heads 2 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
+%3 = hir.rope %0, %1, %2 num_heads 5 n_rot 2 layout packed pairing halves : (tensor<2x3x12xf32>, tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<2x3x12xf32>
 
 // -----
 

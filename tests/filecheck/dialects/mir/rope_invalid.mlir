@@ -4,7 +4,7 @@
 %x = "test.op"() : () -> (tensor<2x5x12xf32>)
 %c = "test.op"() : () -> (tensor<5x3xf64>)
 %s = "test.op"() : () -> (tensor<5x3xf32>)
-%y = mir.rope %x, %c, %s layout packed heads 2 n_rot 6 pairing halves : (tensor<2x5x12xf32>, tensor<5x3xf64>, tensor<5x3xf32>) -> tensor<2x5x12xf32>
+%y = mir.rope %x, %c, %s num_heads 2 n_rot 6 layout packed pairing halves : (tensor<2x5x12xf32>, tensor<5x3xf64>, tensor<5x3xf32>) -> tensor<2x5x12xf32>
 
 // -----
 
@@ -12,7 +12,7 @@
 %x = "test.op"() : () -> (tensor<2x5x12xi32>)
 %c = "test.op"() : () -> (tensor<5x3xi32>)
 %s = "test.op"() : () -> (tensor<5x3xi32>)
-%y = mir.rope %x, %c, %s layout packed heads 2 n_rot 6 pairing halves : (tensor<2x5x12xi32>, tensor<5x3xi32>, tensor<5x3xi32>) -> tensor<2x5x12xi32>
+%y = mir.rope %x, %c, %s num_heads 2 n_rot 6 layout packed pairing halves : (tensor<2x5x12xi32>, tensor<5x3xi32>, tensor<5x3xi32>) -> tensor<2x5x12xi32>
 
 // -----
 
@@ -20,7 +20,7 @@
 %x = "test.op"() : () -> (tensor<2x5x12xf32>)
 %c = "test.op"() : () -> (tensor<5x3xf32>)
 %s = "test.op"() : () -> (tensor<5x3xf32>)
-%y = mir.rope %x, %c, %s layout packed heads 2 n_rot 8 pairing halves : (tensor<2x5x12xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x12xf32>
+%y = mir.rope %x, %c, %s num_heads 2 n_rot 8 layout packed pairing halves : (tensor<2x5x12xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x12xf32>
 
 // -----
 
@@ -28,7 +28,7 @@
 %x = "test.op"() : () -> (tensor<2x5x12xf32>)
 %c = "test.op"() : () -> (tensor<5x3xf32>)
 %s = "test.op"() : () -> (tensor<5x3xf32>)
-%y = mir.rope_backward %x, %c, %s layout packed heads 2 n_rot 3 pairing halves : (tensor<2x5x12xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x12xf32>
+%y = mir.rope_backward %x, %c, %s num_heads 2 n_rot 3 layout packed pairing halves : (tensor<2x5x12xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x12xf32>
 
 // -----
 
@@ -36,7 +36,7 @@
 %x = "test.op"() : () -> (tensor<2x5x12xf32>)
 %c = "test.op"() : () -> (tensor<5x6xf32>)
 %s = "test.op"() : () -> (tensor<5x6xf32>)
-%y = mir.rope %x, %c, %s layout packed heads 2 n_rot 6 pairing halves : (tensor<2x5x12xf32>, tensor<5x6xf32>, tensor<5x6xf32>) -> tensor<2x5x12xf32>
+%y = mir.rope %x, %c, %s num_heads 2 n_rot 6 layout packed pairing halves : (tensor<2x5x12xf32>, tensor<5x6xf32>, tensor<5x6xf32>) -> tensor<2x5x12xf32>
 
 // -----
 
@@ -44,7 +44,7 @@
 %x = "test.op"() : () -> (tensor<2x5x12xf32>)
 %c = "test.op"() : () -> (tensor<2x5x3xf32>)
 %s = "test.op"() : () -> (tensor<5x3xf32>)
-%y = mir.rope %x, %c, %s layout packed heads 2 n_rot 6 pairing halves : (tensor<2x5x12xf32>, tensor<2x5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x12xf32>
+%y = mir.rope %x, %c, %s num_heads 2 n_rot 6 layout packed pairing halves : (tensor<2x5x12xf32>, tensor<2x5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x12xf32>
 
 // -----
 
@@ -52,7 +52,7 @@
 %x = "test.op"() : () -> (tensor<2x5x12xf32>)
 %c = "test.op"() : () -> (tensor<5x3xf32>)
 %s = "test.op"() : () -> (tensor<5x3xf32>)
-%y = mir.rope %x, %c, %s layout packed heads 5 n_rot 2 pairing halves : (tensor<2x5x12xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x12xf32>
+%y = mir.rope %x, %c, %s num_heads 5 n_rot 2 layout packed pairing halves : (tensor<2x5x12xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x12xf32>
 
 // -----
 
@@ -60,34 +60,34 @@
 %x = "test.op"() : () -> (tensor<2x5x12xf32>)
 %c = "test.op"() : () -> (tensor<5x3xf32>)
 %s = "test.op"() : () -> (tensor<5x3xf32>)
-%y = mir.rope %x, %c, %s layout packed heads 2 n_rot 6 pairing halves : (tensor<2x5x12xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x10xf32>
+%y = mir.rope %x, %c, %s num_heads 2 n_rot 6 layout packed pairing halves : (tensor<2x5x12xf32>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<2x5x10xf32>
 
 // -----
 
 // CHECK: element type i32 is not supported; expected one of f32, f64, f16, bf16
 %x = "test.op"() : () -> (tensor<1x6x8xi32>)
-%y = mir.axial_rope_2d %x heads 2 end_x 3 end_y 2 theta 1.000000e+04 repeat 1 : (tensor<1x6x8xi32>) -> tensor<1x6x8xi32>
+%y = mir.axial_rope_2d %x end_x 3 end_y 2 num_heads 2 theta 1.000000e+04 repeat_factor 1 : (tensor<1x6x8xi32>) -> tensor<1x6x8xi32>
 
 // -----
 
 // CHECK: expected heads of a multiple of 4 features, got 6
 %x = "test.op"() : () -> (tensor<1x6x12xf32>)
-%y = mir.axial_rope_2d %x heads 2 end_x 3 end_y 2 theta 1.000000e+04 repeat 1 : (tensor<1x6x12xf32>) -> tensor<1x6x12xf32>
+%y = mir.axial_rope_2d %x end_x 3 end_y 2 num_heads 2 theta 1.000000e+04 repeat_factor 1 : (tensor<1x6x12xf32>) -> tensor<1x6x12xf32>
 
 // -----
 
 // CHECK: expected 3 x 2 x 1 tokens, got 7
 %x = "test.op"() : () -> (tensor<1x7x8xf32>)
-%y = mir.axial_rope_2d %x heads 2 end_x 3 end_y 2 theta 1.000000e+04 repeat 1 : (tensor<1x7x8xf32>) -> tensor<1x7x8xf32>
+%y = mir.axial_rope_2d %x end_x 3 end_y 2 num_heads 2 theta 1.000000e+04 repeat_factor 1 : (tensor<1x7x8xf32>) -> tensor<1x7x8xf32>
 
 // -----
 
 // CHECK: expected a positive finite theta, got 0.0
 %x = "test.op"() : () -> (tensor<1x6x8xf32>)
-%y = mir.axial_rope_2d %x heads 2 end_x 3 end_y 2 theta 0.000000e+00 repeat 1 : (tensor<1x6x8xf32>) -> tensor<1x6x8xf32>
+%y = mir.axial_rope_2d %x end_x 3 end_y 2 num_heads 2 theta 0.000000e+00 repeat_factor 1 : (tensor<1x6x8xf32>) -> tensor<1x6x8xf32>
 
 // -----
 
 // CHECK: expected result of type tensor<1x6x8xf32>, got tensor<1x6x4xf32>
 %x = "test.op"() : () -> (tensor<1x6x8xf32>)
-%y = mir.axial_rope_2d %x heads 2 end_x 3 end_y 2 theta 1.000000e+04 repeat 1 : (tensor<1x6x8xf32>) -> tensor<1x6x4xf32>
+%y = mir.axial_rope_2d %x end_x 3 end_y 2 num_heads 2 theta 1.000000e+04 repeat_factor 1 : (tensor<1x6x8xf32>) -> tensor<1x6x4xf32>
