@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, signature
 from os import urandom
 from typing import Any
 
@@ -72,7 +74,8 @@ def custom_op(
 
     With `kernel="graph"`, an op without `vjp` and `jvp` is differentiated through its definition, and one without
     `vmap` is batched through it. With `kernel="nest"`, or with only one of `vjp` and `jvp`, a missing rule is an error
-    that names the op. `inert` maps the indices of non-differentiable inputs to the reason.
+    that names the op. A rule, also `shape` or `iterations`, that requires an option gets its default where a call
+    does not give it. `inert` maps the indices of non-differentiable inputs to the reason.
 
     Change `version` when the function or a rule changes: it is part of the cache key of programs with the op. Without a
     version they are cached for this process only. Raises GraphError for a name that is already registered, unless
@@ -91,13 +94,30 @@ def custom_op(
         lasts, own_nest = version is not None, kernel == "nest"
         # not a number: children of a process would count from the same one
         key = f"version {version}" if lasts else f"registered {urandom(16).hex()}"
-        kind = register(Registration(name, shape or _shape_of_graph(function), key, lasts), own_nest)
-        add_rows(kind, Functions(None if own_nest else function, vjp, jvp, vmap, dict(inert or {})))
+        shapes = _shape_of_graph(function) if shape is None else _with_defaults(shape, function)
+        kind = register(Registration(name, shapes, key, lasts), own_nest)
+        definition = None if own_nest else function
+        rules = [None if rule is None else _with_defaults(rule, function) for rule in (vjp, jvp, vmap)]
+        add_rows(kind, Functions(definition, rules[0], rules[1], rules[2], dict(inert or {})))
         if own_nest:
-            NEST.add(kind, custom_nest(function, iterations))
+            counts = iterations if isinstance(iterations, int) else _with_defaults(iterations, function)
+            NEST.add(kind, custom_nest(function, counts))
         return CustomKernel(name, function)
 
     return decorate
+
+
+def _with_defaults(rule: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule that gets the defaults of the op's options where it requires them, and a call does not give them."""
+    options, own = signature(function).parameters, signature(rule).parameters
+    required = [name for name, one in own.items() if one.default is one.empty and name in options]
+    missing = {name: options[name].default for name in required if options[name].default is not Parameter.empty}
+
+    @wraps(rule)
+    def call(*values: Any, **options: Option) -> Any:
+        return rule(*values, **missing | options)
+
+    return call if missing else rule
 
 
 def _shape_of_graph(function: Callable[..., Any]) -> ShapeRule:

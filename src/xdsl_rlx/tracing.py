@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.binding import Argument, Function, Parameters, parameters_of
-from xdsl_rlx.builder import GraphModule, HirGraph
+from xdsl_rlx.builder import Graph, GraphModule, HirGraph
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.dialects.calls import checked, shown
@@ -350,11 +350,13 @@ def builder_of(*trees: Tree) -> MirBuilder | None:
     """
     Where a function of these operands builds: in what this thread traces, else where they were built.
 
-    None where they are arrays and nothing is traced.
+    A rule that runs while a function is traced builds where its operands are. None where they are arrays and nothing is
+    traced.
     """
-    if (graph := _tracing.get()) is not None:
-        return graph
-    return next((leaf.b for leaf in flatten(trees)[0] if isinstance(leaf, Value)), None)
+    graph, own = _tracing.get(), (leaf.b for leaf in flatten(trees)[0] if isinstance(leaf, Value))
+    if graph is None:
+        return next(own, None)
+    return next((b for b in own if not isinstance(b, Graph)), graph)
 
 
 def _declared(graph: Trace, name: str, place: str, leaf: object) -> Value:

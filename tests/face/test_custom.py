@@ -221,3 +221,33 @@ xDSLOptMain(args=[{str(source)!r}, "-p", "mir-prepare-for-ad"]).run()
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "%y = mir.mul %x, %x" in done.stdout
+
+
+def test_rules_call_functions_of_ops_while_a_function_is_traced():
+    """They build where their operands are, not in the graph of the function, also in derivatives of derivatives."""
+
+    def vjp(b: Any, inputs: Any, outputs: Any, cotangents: Any) -> Any:
+        slope = rlx.sigmoid(inputs[0])
+        return [triple(cotangents[0] * slope * (1.0 - slope)) / 3.0]
+
+    def jvp(b: Any, inputs: Any, outputs: Any, tangents: Any) -> Any:
+        return tangents[0] * rlx.sigmoid(inputs[0]) * (1.0 - rlx.sigmoid(inputs[0]))
+
+    own = rlx.custom_op("face.sigmoid", vjp=vjp, jvp=jvp, replace=True)(lambda b, x: rlx.sigmoid(x))
+    x = np.linspace(-1.0, 1.0, 5)
+    for change in (rlx.grad, rlx.hessian, lambda f: rlx.vmap(rlx.grad(f)), lambda f: rlx.compile(rlx.grad(f))):
+        found, right = (change(lambda x, f=f: (f(x) ** 2).sum())(x) for f in (own, rlx.sigmoid))
+        np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
+def test_a_rule_gets_the_default_of_an_option_that_it_requires():
+    def vjp(b: Any, inputs: Any, outputs: Any, cotangents: Any, scale: float) -> Any:
+        return [cotangents[0] * scale]
+
+    @rlx.custom_op("face.scaled", vjp=vjp, replace=True)
+    def scaled(b: Any, x: Any, scale: float = 3.0, unused: bool = False) -> Any:
+        return x * scale
+
+    for options, slope in (({}, 3.0), ({"scale": 2.0}, 2.0)):
+        found = rlx.grad(lambda x, options=options: scaled(x, **options).sum())(X)
+        np.testing.assert_array_equal(found, np.full_like(X, slope))
