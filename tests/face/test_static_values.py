@@ -168,3 +168,14 @@ def test_what_was_compiled_for_a_number_is_traced_for_a_value():
     assert square(2.0) == 4.0
     assert rlx.grad(lambda x: square(x))(3.0) == 6.0
     assert rlx.compile(lambda x: square(x) + x)(3.0) == 12.0
+    of_buffer = np.arange(3.0)
+    np.testing.assert_array_equal(square(memoryview(of_buffer)), [0.0, 1.0, 4.0])
+    np.testing.assert_array_equal(rlx.compile(lambda x: square(x) + x)(of_buffer), [0.0, 2.0, 6.0])
+
+
+def test_a_static_value_stands_between_others():
+    """Arguments behind it stay in their places, in a tuple of arguments, too."""
+    summed = rlx.compile(lambda *xs: xs[0] * xs[1] + sum(xs[2:]), static=1)
+    np.testing.assert_array_equal(summed(np.ones(2), 3, np.full(2, 4.0), np.full(2, 5.0)), [12.0, 12.0])
+    named = rlx.compile(lambda first, *, count, last: first * count + last, static="count")
+    np.testing.assert_array_equal(named(np.ones(2), last=np.full(2, 4.0), count=3), [7.0, 7.0])

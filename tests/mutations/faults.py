@@ -2020,7 +2020,7 @@ BINDING = (
         "src/xdsl_rlx/compiled_function.py",
         "_marked(found[slot][key], name), *found[slot][key + 1 :])",
         "_marked(found[slot][key], name))",
-        *BOUND,
+        STATIC,
     ),
     _fault(
         "a cotangent of another shape is broadcast",
