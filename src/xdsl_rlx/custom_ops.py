@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
 from os import urandom
-from typing import Any
+from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
@@ -17,11 +17,13 @@ from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.custom import Option, Registration, Shaped, ShapeRule, find, register
+from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Value
 from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 from xdsl_rlx.lowering.kernels import NEST
 from xdsl_rlx.lowering.kernels.custom import custom_nest
 from xdsl_rlx.op_functions import function
+from xdsl_rlx.tracing import building_in
 from xdsl_rlx.transforms.rules.custom import Functions, add_rows
 
 __all__ = ["CustomKernel", "Shaped", "custom_op"]
@@ -96,8 +98,8 @@ def custom_op(
         key = f"version {version}" if lasts else f"registered {urandom(16).hex()}"
         shapes = _shape_of_graph(function) if shape is None else _with_defaults(shape, function)
         kind = register(Registration(name, shapes, key, lasts), own_nest)
-        definition = None if own_nest else function
-        rules = [None if rule is None else _with_defaults(rule, function) for rule in (vjp, jvp, vmap)]
+        definition = None if own_nest else _building(function)
+        rules = [None if rule is None else _building(_with_defaults(rule, function)) for rule in (vjp, jvp, vmap)]
         add_rows(kind, Functions(definition, rules[0], rules[1], rules[2], dict(inert or {})))
         if own_nest:
             counts = iterations if isinstance(iterations, int) else _with_defaults(iterations, function)
@@ -120,6 +122,27 @@ def _with_defaults(rule: Callable[..., Any], function: Callable[..., Any]) -> Ca
     return call if missing else rule
 
 
+def _building(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A definition or a rule, for which NumPy's functions and those of ops build where the op is."""
+
+    @wraps(function)
+    def call(b: MirBuilder, *given: Any, **options: Option) -> Any:
+        own = GraphBuilder(b.builder)
+        with building_in(own):
+            return _moved(function(own, *_moved(given, own), **options), b)
+
+    return call
+
+
+def _moved(given: Any, to: MirBuilder) -> Any:
+    """Values, or lists and tuples of such, as those of another builder at the same place."""
+    if isinstance(given, Value):
+        return Value(given.ssa, to, given.weak)
+    if isinstance(given, list | tuple):
+        return [_moved(one, to) for one in cast("Sequence[Any]", given)]
+    return given
+
+
 def _shape_of_graph(function: Callable[..., Any]) -> ShapeRule:
     """The shapes of what a definition builds."""
 
@@ -127,7 +150,7 @@ def _shape_of_graph(function: Callable[..., Any]) -> ShapeRule:
         types = [TensorType(constants.element_type(dtype), shape) for shape, dtype in operands]
         block = Block(arg_types=types)
         b = GraphBuilder(Builder(InsertPoint.at_end(block)))
-        found = function(b, *map(b.value, block.args), **options)
+        found = _building(function)(b, *map(b.value, block.args), **options)
         return [Shaped(y.shape, y.dtype.short) for y in ([found] if isinstance(found, Value) else found)]
 
     return shape

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_rlx.binding import Argument, Function, Parameters, parameters_of
-from xdsl_rlx.builder import Graph, GraphModule, HirGraph
+from xdsl_rlx.builder import GraphModule, HirGraph
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.dialects.calls import checked, shown
@@ -35,7 +35,7 @@ from xdsl_rlx.static_keys import attributes_of, is_plain_object, is_static_leaf
 from xdsl_rlx.tree import NAMESPACE, Spec, Tree, flatten, names, paths, unflatten
 from xdsl_rlx.weak_integers import Fit, Number, number_of
 
-_tracing: ContextVar[Trace | None] = ContextVar("_tracing", default=None)
+_tracing: ContextVar[MirBuilder | None] = ContextVar("_tracing", default=None)
 """What this thread is tracing, innermost: where functions without operands, such as `rlx.iota`, build."""
 
 EAGER: ContextVar[bool] = ContextVar("EAGER", default=False)
@@ -257,7 +257,7 @@ def traced(
     found = [_declared_argument(graph, n, one, declares) for n, one in enumerate(parameters.arguments(values))]
     given = [unflatten(one.spec, leaves) for one, leaves in found]
     before = _objects(given)
-    with _innermost(graph):
+    with building_in(graph):
         called = parameters.call(parameters.replaced(values, [one.argument for one, _ in found], given))
         leaves, results = flatten(called)
         _check_unchanged(before, called, name)
@@ -328,7 +328,8 @@ def _check_unchanged(before: Sequence[tuple[Any, dict[str, Any]]], results: Tree
 
 
 @contextmanager
-def _innermost(graph: Trace) -> Generator[None, None, None]:
+def building_in(graph: MirBuilder) -> Generator[None, None, None]:
+    """Functions of ops build in this graph, or with this builder of a rule."""
     token = _tracing.set(graph)
     try:
         yield
@@ -350,13 +351,11 @@ def builder_of(*trees: Tree) -> MirBuilder | None:
     """
     Where a function of these operands builds: in what this thread traces, else where they were built.
 
-    A rule that runs while a function is traced builds where its operands are. None where they are arrays and nothing is
-    traced.
+    None where they are arrays and nothing is traced.
     """
-    graph, own = _tracing.get(), (leaf.b for leaf in flatten(trees)[0] if isinstance(leaf, Value))
-    if graph is None:
-        return next(own, None)
-    return next((b for b in own if not isinstance(b, Graph)), graph)
+    if (graph := _tracing.get()) is not None:
+        return graph
+    return next((leaf.b for leaf in flatten(trees)[0] if isinstance(leaf, Value)), None)
 
 
 def _declared(graph: Trace, name: str, place: str, leaf: object) -> Value:

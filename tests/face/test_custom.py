@@ -240,6 +240,39 @@ def test_rules_call_functions_of_ops_while_a_function_is_traced():
         np.testing.assert_allclose(found, right, rtol=1e-12)
 
 
+TWICE = {
+    "a function of NumPy": lambda x: np.multiply(2.0, x),
+    "an op without operands": lambda x: rlx.full(x.shape, 2.0, "f64") * x,
+    "a random number": lambda x: 2.0 * x + 0.0 * rlx.random.normal(rlx.key(0), x.shape, "f64"),
+    "a branch": lambda x: rlx.cond(x.sum() > 0.0, lambda: 2.0 * x, lambda: 3.0 * x),
+    "a loop": lambda x: rlx.fori_loop(0, 2, lambda i, c: c + x, 0.0 * x),
+    "a compiled function": rlx.compile(lambda x: 2.0 * x),
+    "a layer": lambda x: rlx.nn.leaky_relu(2.0 * x),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_definitions_and_rules_take_all_functions(name: str):
+    """Beside and inside of a traced function, where the shapes are found, where it is compiled, and in a rule."""
+    twice = TWICE[name]
+
+    def vjp(b: Any, inputs: Any, outputs: Any, cotangents: Any) -> Any:
+        return [cotangents[0] * twice(inputs[0])]
+
+    x = np.linspace(0.1, 1.0, 4)
+    square = rlx.custom_op("face.square", vjp=vjp, replace=True)(lambda b, x: x * x)
+    double = rlx.custom_op("face.double", replace=True)(lambda b, x: twice(x))
+    g = rlx.Graph("by_hand")
+    g.set_outputs(g.reduce_sum(square(g.input("x", (4,), "f64"))))
+    for found in (
+        double(x),
+        rlx.compile(lambda x: double(x))(x),
+        rlx.grad(lambda x: square(x).sum())(x),
+        rlx.compile(rlx.grad(g, wrt=["x"]))(x)[0],
+    ):
+        np.testing.assert_allclose(found, 2.0 * x, rtol=1e-12)
+
+
 def test_a_rule_gets_the_default_of_an_option_that_it_requires():
     def vjp(b: Any, inputs: Any, outputs: Any, cotangents: Any, scale: float) -> Any:
         return [cotangents[0] * scale]
