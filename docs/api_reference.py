@@ -101,8 +101,8 @@ GROUPS = (
     Group(
         "Ops as functions",
         "Every method of [the builder](builder.md) that builds an op is also a function: `rlx.gelu(x)`, "
-        "`rlx.softmax(x, -1)`, `rlx.rng_split(key, 2)`. They accept traced values or arrays. "
-        "These two have no method:",
+        "`rlx.softmax(x, -1)`, `rlx.rng_split(key, 2)`. They accept traced values or arrays; "
+        "type checkers know their arguments, and the result is `Any`. These two have no method:",
         ("softmax_cross_entropy", "dropout"),
     ),
     Group(
