@@ -205,11 +205,11 @@ class CollectivesBuilder(BuilderCore):
         product is part of what reads it.
         """
         value = self.value(self.operand(x))
-        if processes == 1:
-            return value
         element, b = element_of(value.ssa), self._this
         if kind == MEAN:
             check_element(element, FLOATS)
+            if processes == 1:
+                return value
             total = b.all_reduce(b.cast(value, compute_type(element)), Reduction.SUM, processes)
             return b.cast(total * (1.0 / processes), element)
         found = word_of(Reduction, "reduction", kind)
@@ -232,11 +232,15 @@ class CollectivesBuilder(BuilderCore):
         return self._communicated(x, lambda x: ReduceToOp(x, processes, root))
 
     def _communicated(self, x: Operand, make: Callable[[SSAValue], CollectiveOp]) -> Value:
-        """The op, of a wider element type where MPI has not that of `x`."""
+        """The op, of a wider element type where MPI has not that of `x`; of one process, which is checked too, `x`."""
         value = self.value(self.operand(x))
         element, b = element_of(value.ssa), self._this
         wide = element if element in COMMUNICATED else f32 if element in FLOATS else i64
         op = make(b.cast(value, wide).ssa)
         self.builder.insert(op)
         op.verify_()
-        return b.cast(op.result, element)
+        if op.count > 1:
+            return b.cast(op.result, element)
+        op.detach()
+        op.erase()
+        return value

@@ -92,7 +92,7 @@ def all_gather(x: Any) -> Any:
     """
     b = builder_of(x)
     assert b is not None
-    return x if size() == 1 else b.all_gather(x, size())
+    return b.all_gather(x, size())
 
 
 @composite
@@ -104,7 +104,7 @@ def reduce_scatter(x: Any) -> Any:
     """
     b = builder_of(x)
     assert b is not None
-    return x if size() == 1 else b.reduce_scatter(x, size())
+    return b.reduce_scatter(x, size())
 
 
 @composite
@@ -118,4 +118,4 @@ def _reduced(x: Any, op: str) -> Any:
 def _broadcast(x: Any, root: int) -> Any:
     b = builder_of(x)
     assert b is not None
-    return x if size() == 1 else b.broadcast(x, root, size())
+    return b.broadcast(x, root, size())
