@@ -213,3 +213,28 @@ def test_rules_are_traced_as_far_as_derivatives_need_them() -> None:
     graph = rlx.compile(f).trace(3.0)
     assert "mir.custom_fn" in str(graph)
     assert rlx.compile(rlx.grad_with_loss(graph, ["x"]))(3.0, 1.0)[1] == 4
+
+
+RULES_OF_TANGENTS = {
+    "square": (lambda p, t: (p[0], t[0] ** 2), False),
+    "abs": (lambda p, t: (p[0], np.abs(t[0])), False),
+    "maximum": (lambda p, t: (p[0], np.maximum(t[0], 0.0)), False),
+    "scaled": (lambda p, t: (p[0] ** 2, 2.0 * p[0] * t[0]), True),
+    "chosen by the place": (lambda p, t: (p[0], np.where(p[0] > 2.0, t[0], 0.0)), True),
+}
+
+
+@pytest.mark.parametrize("name", RULES_OF_TANGENTS)
+def test_reverse_mode_transposes_linear_rules_only(name: str):
+    """The gradient of a rule that is not linear at zero is none; it would be zero in silence."""
+    rule, linear = RULES_OF_TANGENTS[name]
+    own = rlx.custom_jvp(lambda x: x)
+    own.defjvp(rule)
+    x = np.arange(1.0, 4.0)
+    _, forward = rlx.jvp(lambda x: own(x).sum())((x,), (np.ones(3),))
+    if linear:
+        np.testing.assert_allclose(rlx.grad(lambda x: own(x).sum())(x).sum(), forward)
+        return
+    for change in (rlx.grad, rlx.jacrev, lambda f: rlx.compile(rlx.grad(f))):
+        with pytest.raises(rlx.GraphError, match="its jvp is not linear in the tangents: reverse mode"):
+            change(lambda x: own(x).sum())(x)

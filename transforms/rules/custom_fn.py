@@ -70,11 +70,30 @@ def _by_transpose(op: CustomFnOp, b: MirBuilder, cotangents: Sequence[Value | No
     """The tangents of the results are linear in those of the inputs: their gradient at zero is the transpose."""
     assert op.jvp is not None
     zeros = [b.zeros_like(x).ssa for x in op.inputs if has_derivative(x)]
-    with recorded(b.builder) as made:
-        tangents = results_of(op.jvp.block, [*op.operands, *zeros], b)
     arrived = [None if g is None else g.ssa for y, g in zip(op.results, cotangents, strict=True) if has_derivative(y)]
-    found = pull_back(b, list(made), add_seeds(b, [b.value(t) for t in tangents], arrived), zeros)
+    found = _pulled_back(b, op.jvp.block, op.operands, zeros, arrived)
+    if found is None:
+        raise PassFailedException(
+            f"{named(op)} has no vjp, and its jvp is not linear in the tangents: reverse mode (rlx.grad, rlx.vjp, "
+            "rlx.jacrev) needs a vjp; define one, or use forward mode"
+        )
     return [partial(b.zeros_like, zero) if g is None else b.value(g) for g, zero in zip(found, zeros, strict=True)]
+
+
+def _pulled_back(
+    b: MirBuilder, rule: Block, given: Sequence[SSAValue], zeros: Sequence[SSAValue], arrived: Sequence[SSAValue | None]
+) -> list[SSAValue | None] | None:
+    """The transpose of a rule, as the gradient of its results at `zeros`; None where it depends on the place."""
+    with recorded(b.builder) as made:
+        results = results_of(rule, [*given, *zeros], b)
+    seeds = add_seeds(b, [b.value(x) for x in results], arrived)
+    with recorded(b.builder) as transposed:
+        found = pull_back(b, list(made), seeds, zeros)
+    dependent = set(zeros)
+    for one in (*made, *transposed):
+        if not dependent.isdisjoint(one.operands):
+            dependent.update(one.results)
+    return found if dependent.isdisjoint(x for x in found if x is not None) else None
 
 
 def _through_forward(op: CustomFnOp, b: MirBuilder, cotangents: Sequence[Value | None]) -> list[Cotangent]:
@@ -117,16 +136,8 @@ def custom_fn_jvp(op: CustomFnOp, b: MirBuilder, *tangents: Value | None) -> Seq
 def _by_transposed_vjp(op: CustomFnOp, rule: Block, b: MirBuilder, tangents: Sequence[SSAValue]) -> list[SSAValue]:
     """The cotangents of the inputs are linear in those of the results: their gradient at zero is the transpose."""
     zeros = [b.zeros_like(y).ssa for y in op.results if has_derivative(y)]
-    with recorded(b.builder) as made:
-        cotangents = results_of(rule, [*op.operands, *op.results, *zeros], b)
-    seeds = add_seeds(b, [b.value(x) for x in cotangents], tangents)
-    with recorded(b.builder) as transposed:
-        found = pull_back(b, list(made), seeds, zeros)
-    dependent = set(zeros)
-    for one in (*made, *transposed):
-        if not dependent.isdisjoint(one.operands):
-            dependent.update(one.results)
-    if not dependent.isdisjoint(x for x in found if x is not None):
+    found = _pulled_back(b, rule, [*op.operands, *op.results], zeros, tangents)
+    if found is None:
         raise PassFailedException(
             f"{named(op)} has no jvp, and its vjp is not linear in the cotangents: forward mode (rlx.jvp, rlx.hvp, "
             "rlx.jacfwd) needs a jvp; define one, or use reverse mode"
