@@ -312,7 +312,7 @@ def vmap(function: Function, in_axes: Tree = 0, out_axes: Tree = 0) -> TreeFunct
         call.give([flatten(one.value)[0] for one in arguments])
         found = call.inlined(on_graphs.vmap(call.traced.graph, list(names), size, names))
         every = call.traced.with_fixed(found)
-        places = optree.broadcast_prefix(out_axes, unflatten(call.traced.results, every))
+        places = optree.broadcast_prefix(out_axes, unflatten(call.traced.results, every), namespace=NAMESPACE)
         moved = [v if is_static_leaf(v) else _moved(v, at) for v, at in zip(every, places, strict=True)]
         return unflatten(call.traced.results, moved)
 

@@ -1,6 +1,7 @@
 """`vmap` from Python: where the axis goes, what stays shared, what it composes with."""
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -110,3 +111,38 @@ def test_gradients_not_yet_emitted_are():
 def test_a_wrong_call_is_a_graph_error(call, message: str):
     with pytest.raises(rlx.GraphError, match=re.escape(message)):
         call()
+
+
+@dataclass
+class Pair:
+    """A tree that is registered when it is first met."""
+
+    w: Any
+    b: Any
+
+
+class Plain:
+    """An object whose attributes are its leaves."""
+
+    def __init__(self, w: Any, b: Any):
+        self.w, self.b = w, b
+
+
+@pytest.mark.parametrize("kind", [Pair, Plain, lambda w, b: {"w": w, "b": b}], ids=["dataclass", "object", "dict"])
+def test_trees_of_any_class_are_results(kind: Any):
+    x = np.arange(12.0).reshape(4, 3)
+
+    def parts(tree: Any) -> tuple[Any, Any]:
+        return (tree["w"], tree["b"]) if isinstance(tree, dict) else (tree.w, tree.b)
+
+    for found in (
+        rlx.vmap(lambda x: kind(2.0 * x, x.sum()))(x),
+        rlx.map(lambda x: kind(2.0 * x, x.sum()), x, batch_size=2),
+        rlx.compile(rlx.vmap(lambda x: kind(2.0 * x, x.sum())))(x),
+    ):
+        np.testing.assert_array_equal(parts(found)[0], 2.0 * x)
+        np.testing.assert_array_equal(parts(found)[1], x.sum(1))
+    per_example = rlx.vmap(rlx.grad(lambda p, x: (parts(p)[0] * x).sum() + parts(p)[1]), in_axes=(None, 0))
+    found = per_example(kind(np.ones(3), np.float64(2.0)), x)
+    np.testing.assert_array_equal(parts(found)[0], x)
+    np.testing.assert_array_equal(parts(found)[1], np.ones(4))
