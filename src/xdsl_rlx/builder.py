@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnitAttr,
+    f32,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -155,22 +156,40 @@ class Graph(GraphBuilder, PluginMethods):
         if isinstance(outputs, Mapping):
             outputs = tuple(outputs.values())
         for name in names:
-            if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+            if not str(name).isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
                 raise GraphError(
                     f"expected a Python identifier as the name of an output of '{self.name}', got {shown(name)}"
                 )
+        if not isinstance(donate, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphError(f"donate of graph '{self.name}': expected values by argument, got {shown(donate)}")
         given = tuple(outputs) if isinstance(outputs, Sequence) else (outputs,)
         replacing = {len(given) + number: name for number, name in enumerate(donate or ())}
         given += tuple((donate or {}).values())
         if not given:
             raise GraphError(f"graph '{self.name}' needs at least one output")
         self._unseal()
-        self._outputs = tuple(self._output(number, value) for number, value in enumerate(given))
-        self._replacing, self._output_names = replacing, names
+        values = tuple(self._output(number, value) for number, value in enumerate(given))
+        for number, name in replacing.items():
+            self._check_donation(name, values[number])
+        self._outputs, self._replacing, self._output_names = values, replacing, names
+
+    def _check_donation(self, name: str, value: Value) -> None:
+        what = f"donate of graph '{self.name}'"
+        if name not in self._arguments:
+            known = ", ".join(self._arguments) or "none"
+            raise GraphError(f"{what}: no argument {shown(name)}; arguments are {known}")
+        argument = self._arguments[name][1]
+        if name in self._may_be_left_out:
+            raise GraphError(f"{what}: '{name}' is an optional argument, which no result overwrites")
+        if value.type != argument.type:
+            expected, found = (f"{one.dtype}{dims(one.shape)}" for one in (argument, value))
+            raise GraphError(f"{what}: '{name}' is {expected}, the value is {found}; cast or reshape it")
 
     def _output(self, number: int, given: Operand) -> Value:
         try:
             found = self.operand(given)
+            if isinstance(given, int) and f32.unpack(f32.pack((given,)), 1)[0] != given:
+                raise GraphError(f"{given} is not exact in f32; pass an array of its type, such as np.int64({given})")
         except GraphError as error:
             raise GraphError(f"output {number} of graph '{self.name}': {error}") from None
         return given if isinstance(given, Value) else self.value(found)
@@ -357,6 +376,15 @@ class Graph(GraphBuilder, PluginMethods):
             raise GraphError(f"graph '{self.name}' has no outputs; call set_outputs")
         results = [v.ssa for v in self._outputs]
         self._block.add_op(ReturnOp.create(operands=results))
+        self._sealed = True
+        try:
+            self._declare(results)
+        except BaseException:
+            self._unseal()
+            raise
+
+    def _declare(self, results: Sequence[SSAValue]) -> None:
+        """Give the function its type, and its arguments and results their names."""
         self._function.function_type = FunctionType.from_lists(self._block.arg_types, [v.type for v in results])
         self._function.arg_attrs = ArrayAttr(
             DictionaryAttr(
@@ -378,7 +406,6 @@ class Graph(GraphBuilder, PluginMethods):
                 raise GraphError(str(error)) from None
         # every op was verified when it was made, or with the graph that it was copied from
         self._function.verify(verify_nested_ops=False)
-        self._sealed = True
 
     def _unseal(self) -> None:
         self._whole = None

@@ -89,6 +89,36 @@ def test_numbers_and_arrays_are_constant_results():
     np.testing.assert_array_equal(rlx.compile(g)(np.ones(2)).y, [2.0, 2.0])
 
 
+def test_an_integer_that_f32_does_not_hold_is_no_result():
+    g = rlx.Graph("counts")
+    with pytest.raises(rlx.GraphError, match=r"output 0 .* 16777217 is not exact in f32; pass an array of its type"):
+        g.set_outputs([2**24 + 1])
+    g.set_outputs([np.int64(2**24 + 1), 2**24])
+    found = rlx.compile(g)()
+    assert (int(found[0]), float(found[1])) == (2**24 + 1, 2**24)
+
+
+DONATIONS = {
+    "'a' is f32[2, 3], the value is f32[3, 2]; cast or reshape it": lambda a, w: {"a": w},
+    "no argument 'zz'; arguments are a, w": lambda a, w: {"zz": a},
+    "'w' is f32[3, 2], the value is f32[]": lambda a, w: {"w": 1.0},
+    "expected values by argument, got ['a']": lambda a, w: ["a"],
+}
+
+
+@pytest.mark.parametrize("message", DONATIONS)
+def test_a_wrong_donation_is_told_at_the_call_and_leaves_the_graph_usable(message: str):
+    g = rlx.Graph("m")
+    a, w = g.input("a", (2, 3)), g.param("w", (3, 2))
+    g.set_outputs(a)
+    with pytest.raises(rlx.GraphError) as caught:
+        g.set_outputs(a, donate=DONATIONS[message](a, w))
+    assert message in str(caught.value)
+    assert str(g).count("func.return") == 1
+    g.set_outputs(a, donate={"w": w * 2.0})
+    rlx.compile(g)
+
+
 def value_of_another_graph(g: rlx.Graph):
     return g.tanh(rlx.Graph("other").input("x", (4, 3), "f64"))
 
