@@ -148,9 +148,9 @@ class Graph(GraphBuilder, PluginMethods):
         """
         Set the results, in order; replace the results set before.
 
-        With names, as in `{"loss": loss}`, a compiled graph returns a named tuple; gradients are named too, such as
-        `d_w`. The values of `donate` are further results that overwrite the named arguments, as in `rlx.compile`. A
-        number or an array is a constant.
+        With names, as in `{"loss": loss}`, a compiled graph returns a named tuple. `rlx.grad_with_loss` names gradients
+        too, such as `d_w`; results of `rlx.grad`, `rlx.jvp` and `rlx.hvp` have no names. The values of `donate` are
+        further results that overwrite the named arguments, as in `rlx.compile`. A number or an array is a constant.
         """
         names = tuple(outputs) if isinstance(outputs, Mapping) else ()
         if isinstance(outputs, Mapping):

@@ -86,9 +86,9 @@ def jvp(graph: GraphModule, tangent_for: Sequence[str] | str) -> GraphModule:
     """
     Return a graph that computes the outputs of `graph` and then the tangent of each output.
 
-    The tangent of each named argument is a new input `tangent_<name>`. These inputs follow the other inputs, in front of
-    the params where a compiled graph is called with all arguments by position, in the
-    order of the names. The tangent of an output that does not depend on the named arguments is zero.
+    The tangent of each named argument is a new input `tangent_<name>`, behind the other inputs in the names' order.
+    A call by position gives inputs in front of params, so tangents stand in front of params there. The tangent of an
+    output that does not depend on the named arguments is zero.
     """
     return derived(graph, tangent_passes(names_of(tangent_for)))
 
