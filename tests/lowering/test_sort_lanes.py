@@ -162,3 +162,12 @@ def test_the_code_of_a_network_does_not_grow_with_its_passes(dtype: str) -> None
 
     # as many shapes of passes, 10 and 66 passes
     assert length(4096) < 1.05 * length(64)
+
+
+@pytest.mark.optimised
+@pytest.mark.parametrize("rows", [3, 15, 16, 40])
+def test_llvm_has_no_remarks_for_the_console(rows: int, capfd: pytest.CaptureFixture[str]) -> None:
+    """LLVM prints why it made no vectors of a loop that was given a width."""
+    x = np.random.default_rng(0).standard_normal((rows, 4))
+    np.testing.assert_array_equal(rlx.compile(lambda x: np.sort(x, axis=0))(x), np.sort(x, axis=0))
+    assert capfd.readouterr().err == ""

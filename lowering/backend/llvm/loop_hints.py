@@ -34,6 +34,8 @@ CALL_BITS = 2048
 """Bits of a vector argument of a call of `llvm_calls.py`: four AVX-512 registers. Half of it runs 1.7 times as long, as
 a call waits for the one before. Benchmark: `60 chained sines` of breadth.py."""
 
+TINY_LOOP = 16
+"""Iterations below which LLVM checks no pointers at run time, and would complain of a width on the console."""
 LONG_LOOP = 1024
 """Iterations from which on a long chain is worth four copies of the loop's body, which take long to compile."""
 
@@ -124,7 +126,8 @@ def hint_of(loop: scf.ForOp, known: Mapping[SSAValue, int] = MappingProxyType({}
             return SIDE_BY_SIDE[count]
         return WRITTEN_OUT if precedes_vectors(loop) else AS_VECTORS
     if NO_UNROLL in loop.attributes:
-        return MERGING if _merges(loop) else KEEP_ROLLED
+        trips = trip_count(loop)
+        return MERGING if _merges(loop) and (trips is None or trips >= TINY_LOOP) else KEEP_ROLLED
     if LANES in loop.attributes:
         return AS_VECTORS
     ops = loop.body.block.ops
