@@ -601,9 +601,13 @@ def stage_of(module: ModuleOp) -> str:
     return "hir" if any(isinstance(op, HirOp) for op in module.walk()) else "mir"
 
 
+_NOT_OF_A_USER = ("xdsl_rlx.", "contextlib")
+"""Modules whose lines are no places in a user's program: those here, and what calls our functions for decorators."""
+
+
 def _location_of_caller() -> LocationAttr:
     frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("xdsl_rlx."):
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_NOT_OF_A_USER):
         frame = frame.f_back
     return UNKNOWN_LOC if frame is None else _line(frame.f_code.co_filename, frame.f_lineno)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from oracle import evaluate
-from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.dialects.builtin import FileLineColLoc, NameLoc
 
 import xdsl_rlx as rlx
 
@@ -189,3 +189,18 @@ def test_outputs_with_names_are_a_named_tuple():
             g.set_outputs(names)
     g.set_outputs([x])
     assert type(rlx.compile(g)(a, b)) is tuple
+
+
+def test_ops_stand_at_lines_of_the_user_however_a_function_is_traced():
+    def loss(w: rlx.Value, x: rlx.Value):
+        return (np.tanh(x @ w) ** 2).sum()
+
+    arguments = np.ones((3, 2)), np.ones((4, 3))
+    step = rlx.compile(rlx.value_and_grad(loss))
+    for graph in (step.trace(*arguments), rlx.trace(rlx.value_and_grad(loss), *arguments)):
+        for op in graph.module.walk():
+            location = op.location
+            while isinstance(location, NameLoc):
+                location = location.location
+            if isinstance(location, FileLineColLoc):
+                assert location.filename.data.endswith("test_builder.py"), (op.name, location)
