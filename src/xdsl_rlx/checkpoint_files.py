@@ -340,7 +340,8 @@ def _array_of(name: str, leaf: Any) -> np.ndarray[Any, Any]:
     except (TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{name} is {type(leaf).__name__}, not an array ({error})") from None
     if array.dtype.kind in "OUST":
-        raise CheckpointError(f"{name} is {type(leaf).__name__}, not an array; pass strings in metadata=")
+        what = f"an array of {array.dtype}" if isinstance(leaf, np.ndarray) else f"{type(leaf).__name__}, not an array"
+        raise CheckpointError(f"{name} is {what}: expected numbers; pass strings in metadata=")
     return np.asarray(array, array.dtype if array.dtype.isnative else array.dtype.newbyteorder("="), order="C")
 
 

@@ -14,8 +14,8 @@ from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.calls import checked
-from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.calls import checked, shown
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.custom import Option, Registration, Shaped, ShapeRule, find, register
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Value
@@ -91,6 +91,8 @@ def custom_op(
         raise GraphError(f'op "{name}": expected a shape rule with kernel="nest", got none; pass shape=')
 
     def decorate(function: Callable[..., Any]) -> CustomKernel:
+        if not callable(function):
+            raise GraphTypeError(f'op "{name}": expected a function, got {shown(function)}')
         if not replace and find(name) is not None:
             raise GraphError(f'op "{name}" is already registered; pass replace=True to replace it')
         lasts, own_nest = version is not None, kernel == "nest"

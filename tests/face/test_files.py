@@ -73,7 +73,8 @@ def test_what_a_file_cannot_hold_is_said(tmp_path: Path):
         (np.zeros(2, np.longdouble), r"w has dtype .*, which a file cannot store; save leaf.astype\('float64'\)"),
         (np.zeros(2, [("a", "f4"), ("b", "i4")]), "save its fields as leaves"),
         (np.ma.masked_array([1.0, 2.0], [0, 1]), "masked array; save leaf.filled"),
-        ("text", "not an array; pass strings in metadata="),
+        ("text", "str, not an array: expected numbers; pass strings in metadata="),
+        (np.array(["x"]), "an array of <U1: expected numbers"),
     ]:
         with pytest.raises(rlx.CheckpointError, match=message):
             rlx.save(path, {"w": leaf})
