@@ -628,9 +628,11 @@ def log_of_large_beta(a: Number, b: Number) -> Number:
 
 
 def beta(a: Number, b: Number) -> Number:
-    """`B(a, b)`; NaN for negative integers."""
+    """`B(a, b)`; infinite where one is 0, NaN for negative integers."""
     result = cast(nan, "f64")
-    if a > 0.0 and b > 0.0:
+    if (a == 0.0 and (b >= 0.0 or b != rint(b))) or (b == 0.0 and (a >= 0.0 or a != rint(a))):
+        result = cast(inf, "f64") + a + b
+    elif a > 0.0 and b > 0.0:
         if a + b < 60.0:
             result = positive_gamma(a) * (positive_gamma(b) / positive_gamma(a + b))
         else:

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.promotion import Kind, applied
 from xdsl_rlx.dialects.mir.special import SpecialFunction
 from xdsl_rlx.dialects.mir.value import Value
+from xdsl_rlx.dialects.shapes import dims
 from xdsl_rlx.tracing import builder_of
 
 
@@ -27,6 +29,19 @@ def iterated(function: SpecialFunction, *operands: Any) -> Any:
 
     def build(b: Any, *values: Any) -> Any:
         return b.special_function(_broadcast(b, values), function)
+
+    return applied(build, _with_value(operands), Kind.FLOATS)
+
+
+def computed_in_floats(function: Callable[..., Any], *operands: Any) -> Any:
+    """
+    `function` of the operands as values of one float type and shape.
+
+    NumPy would compute Python numbers by itself, with its warnings at infinities.
+    """
+
+    def build(b: Any, *values: Any) -> Any:
+        return function(*_broadcast(b, values))
 
     return applied(build, _with_value(operands), Kind.FLOATS)
 
@@ -55,5 +70,9 @@ def _with_value(operands: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _broadcast(b: Any, values: tuple[Any, ...]) -> list[Any]:
     found = [b.value(b.operand(x)) for x in values]
-    shape = np.broadcast_shapes(*(x.shape for x in found))
+    try:
+        shape = np.broadcast_shapes(*(x.shape for x in found))
+    except ValueError:
+        shapes = " and ".join(dims(x.shape) for x in found)
+        raise GraphError(f"operands: expected shapes that broadcast, got {shapes}; reshape one") from None
     return [x if x.shape == shape else b.expand(x, shape) for x in found]

@@ -17,7 +17,7 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.special import SpecialFunction
 from xdsl_rlx.op_functions import function
-from xdsl_rlx.special.calls import elementwise, iterated
+from xdsl_rlx.special.calls import computed_in_floats, elementwise, iterated
 
 
 @composite
@@ -95,7 +95,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
 
 @composite
 def beta(a: Any, b: Any) -> Any:
-    """Return `gamma(a) gamma(b) / gamma(a + b)` (DLMF 5.12.1); NaN at negative integers. The operands broadcast."""
+    """Return `gamma(a) gamma(b) / gamma(a + b)` (DLMF 5.12.1): inf at 0, NaN at negative integers. They broadcast."""
     return iterated(SpecialFunction.BETA, a, b)
 
 
@@ -164,12 +164,26 @@ def poch(z: Any, m: Any) -> Any:
     """
     Return Pochhammer's symbol `gamma(z + m) / gamma(z)` (DLMF 5.2.5), 1 where `m` is 0; the operands broadcast.
 
-    By logarithms, as in JAX: the relative error grows with them. The sign is that of both gamma functions.
+    By logarithms, as in JAX: the relative error grows with them. The sign is that of both gamma functions. Where
+    both have a pole it is the product of the `m` factors, as in SciPy.
     """
-    z, m = z + 0.0 * m, m + 0.0 * z
-    size = np.exp(gammaln(z + m) - gammaln(z))
-    sign = function("stop_gradient")(gammasgn(z + m) * gammasgn(z))
+    return computed_in_floats(_poch, z, m)
+
+
+def _poch(z: Any, m: Any) -> Any:
+    """Between two poles by reflection (DLMF 5.5.3): `(-1)^m gamma(1 - z) / gamma(1 - z - m)`."""
+    end = z + m
+    first, last = _is_pole(z), _is_pole(end)
+    both = first & last
+    above, below = np.where(both, 1.0 - z, end), np.where(both, 1.0 - end, z)
+    size = np.exp(gammaln(above) - gammaln(below))
+    sign = np.where(first == last, gammasgn(above) * gammasgn(below), 1)
+    sign = function("stop_gradient")(np.where(both, 1 - 2 * np.mod(m, 2), sign))
     return np.where(m == 0, 1, sign * size)
+
+
+def _is_pole(x: Any) -> Any:
+    return (x <= 0) & (np.floor(x) == x)
 
 
 @composite
@@ -181,9 +195,13 @@ def comb(N: Any, k: Any, exact: bool = False, repetition: bool = False) -> Any:
     """
     if exact:
         raise GraphError(f"comb: expected exact=False, got {shown(exact)}; use math.comb for integers of Python")
-    size = N + k - 1 if repetition else N
-    size, k = size + 0.0 * k, k + 0.0 * size
+    return computed_in_floats(lambda size, k: _comb(size + k - 1 if repetition else size, k), N, k)
+
+
+def _comb(size: Any, k: Any) -> Any:
     inside = (size >= 0) & (k >= 0) & (k <= size)
-    n, j = np.where(inside, size, 1.0), np.where(inside, k, 1.0)
+    finite = inside & (size < np.inf)
+    n, j = np.where(finite, size, 1.0), np.where(finite, k, 1.0)
     found = np.exp(-np.log1p(n) - betaln(n - j + 1.0, j + 1.0))
+    found = np.where(finite, found, np.where(k == 0, 1, np.inf))
     return np.where(inside, found, np.where((size != size) | (k != k), np.nan, 0))

@@ -13,7 +13,7 @@ import numpy as np
 
 from xdsl_rlx.composite import composite
 from xdsl_rlx.op_functions import function
-from xdsl_rlx.special.calls import elementwise, with_tangent
+from xdsl_rlx.special.calls import computed_in_floats, elementwise, with_tangent
 
 
 @composite
@@ -175,19 +175,25 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
 @composite
 def boxcox(x: Any, lmbda: Any) -> Any:
     """Return `(x^lmbda - 1) / lmbda`, and `ln x` where `lmbda` is 0 (Box and Cox, 1964); the operands broadcast."""
-    return _power_minus_1(np.log(x * 1.0), lmbda)
+    return computed_in_floats(lambda x, lmbda: _power_minus_1(np.log(x), lmbda), x, lmbda)
 
 
 @composite
 def boxcox1p(x: Any, lmbda: Any) -> Any:
     """Return `boxcox(1 + x, lmbda)`, accurate for small `x`; the operands broadcast."""
-    return _power_minus_1(np.log1p(x * 1.0), lmbda)
+    return computed_in_floats(lambda x, lmbda: _power_minus_1(np.log1p(x), lmbda), x, lmbda)
 
 
 def _power_minus_1(logarithm: Any, lmbda: Any) -> Any:
-    """`expm1(lmbda logarithm) / lmbda`, with the derivatives of its series at 0."""
+    """`expm1(lmbda logarithm) / lmbda`, with the derivatives of its series at 0, and the limits at infinity."""
+    unbounded = logarithm
+    logarithm = np.where(abs(unbounded) == np.inf, 0.0, unbounded)
     power = lmbda * logarithm
     small = abs(power) < 1e-6
     safe = np.where(small, 1.0, power)
     series = 1.0 + power * (0.5 + power * (1 / 6 + power / 24))
-    return logarithm * np.where(small, series, np.expm1(safe) / safe)
+    inside = logarithm * np.where(small, series, np.expm1(safe) / safe)
+    # the power is 0 where the signs differ, else infinite
+    bounded = lmbda * np.sign(unbounded) < 0
+    limit = np.where(bounded, -1.0 / np.where(bounded, lmbda, 1.0), np.where(np.isnan(lmbda), np.nan, unbounded))
+    return np.where(abs(unbounded) == np.inf, limit, inside)
