@@ -110,7 +110,8 @@ def together(
     Operands converted to their common element type, the builder that they are for, and whether all give way.
 
     The types are NumPy's (`np.result_type`). Numbers give way, and so do arrays, which are constants, to a value of the
-    same or a higher kind: truth values, integers, floats, complex numbers. A list is the array that NumPy makes of it.
+    same or a higher kind: truth values, integers, floats, complex numbers. Beside values of lower kinds only, an array
+    has its own type. A list is the array that NumPy makes of it.
     Integers that are `compared` with one of Python's are so in i64, where it fits. GraphTypeError where there is no
     common type, and for what is no operand.
     """
@@ -120,7 +121,8 @@ def together(
         return builder, [_truth(builder, x) for x in operands], False
     weak = all(x.weak for x in operands if is_value(x))
     highest = max((KIND_RANKS[x.dtype.kind] for x in operands if is_value(x)), default=0) if weak else None
-    found = _common(tuple([_described(x, highest) for x in operands]), kind)
+    rank = max((KIND_RANKS[x.dtype.kind] for x in operands if is_value(x) and not x.weak), default=None)
+    found = _common(tuple([_described(x, highest, rank) for x in operands]), kind)
     if compared and found in INTS and not all(_fits(x, found) for x in operands):
         found = i64
     converted = [_converted(builder, x, found) for x in operands]
@@ -171,18 +173,21 @@ KIND_RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 """Kinds of element types, as NumPy names them, in order; bf16 is V."""
 
 
-def _described(x: Operand, highest: int | None) -> str | type:
+def _described(x: Operand, highest: int | None, rank: int | None) -> str | type:
     """
     An element type by its name, or the class of the Python numbers that it is like.
 
-    Where all values give way, those of the `highest` kind among them keep the type that they have so far.
+    Where all values give way, those of the `highest` kind among them keep the type that they have so far. Of those that
+    do not, `rank` is the highest kind.
     """
     if is_value(x):
         return _class_of(x.dtype.name) if x.weak and KIND_RANKS[x.dtype.kind] != highest else x.dtype.name
     if is_number(x):
         return next(kind for kind in _WEAK if isinstance(x, kind))
     if isinstance(x, Array):
-        return x.dtype.name if highest is not None and x.shape else type(_OF_KIND[x.dtype.kind])
+        # bf16 has no common type with most integers
+        higher = rank is not None and KIND_RANKS[x.dtype.kind] > rank and x.dtype.kind != "V"
+        return x.dtype.name if higher or (highest is not None and x.shape) else type(_OF_KIND[x.dtype.kind])
     return NUMPY_NAMES[DTYPE_NAMES[element_of(x)]]
 
 
@@ -204,6 +209,9 @@ def _common(described: tuple[str | type, ...], kind: Kind) -> Attribute:
     half = np.dtype(ml_dtypes.bfloat16)
     if kind is Kind.FITTING and float in described and all(one is float or one in _WHOLE for one in described):
         # NumPy computes integers beside a float of Python's in f64
+        kind = Kind.FLOATS
+    if kind is Kind.FITTING and int in described and all(one in (bool, int, "bool") for one in described):
+        # beside truth values an integer of Python's has 64 bits
         kind = Kind.FLOATS
     try:
         strong = [known(one) for one in described if isinstance(one, str)]

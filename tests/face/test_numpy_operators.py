@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 import numpy_lines
 import pytest
 
 import xdsl_rlx as rlx
+from xdsl_rlx.frontends.numpy.elements import SPELLED_OUT, UFUNCS
 
 LINES = numpy_lines.lines("""
 x.t + x.t
@@ -68,3 +70,43 @@ def test_an_operator_gives_what_it_gives_in_numpy(line: str, compiled: dict[str,
 def test_what_no_operator_takes_is_said(line: str):
     with pytest.raises(rlx.GraphError, match=ERRORS[line]):
         rlx.trace(lambda given: numpy_lines.value(line, given), numpy_lines.ARGUMENTS)
+
+
+BINARY = [
+    name
+    for name in (*UFUNCS, *SPELLED_OUT)
+    if isinstance(one := getattr(np, name, None), np.ufunc) and one.nin == 2 and one.signature is None
+]
+PARTNERS = {
+    "bool": (np.array([True, False]), [2, True, 0.5, np.int64(3), np.int16(3), np.float32(2), np.float64(1.5)]),
+    "int8": (np.array([1, 2, -3], np.int8), [2, 0.5, np.float16(2), np.float32(2), np.float64(1.5)]),
+    "int16": (np.array([1, 2, -3], np.int16), [2, 0.5, np.float32(2), np.float32([2, 3, 4])]),
+}
+"""Beside values of a lower kind, scalars and arrays of NumPy have their own type."""
+
+
+@pytest.mark.parametrize("kind", PARTNERS)
+@pytest.mark.parametrize("name", BINARY)
+def test_a_binary_function_gives_the_type_of_numpy(name: str, kind: str) -> None:
+    function, (array, others) = getattr(np, name), PARTNERS[kind]
+    others = [*others, np.array(3, np.int8), array]
+    pairs = [pair for other in others for pair in ((array, other), (other, array))]
+    if name == "ldexp":
+        # of an integer of Python's NumPy has the type from the exponents
+        pairs = [(x, y) for x, y in pairs if type(x) is not int]
+    expected = {}
+    with np.errstate(all="ignore"):
+        for n, (x, y) in enumerate(pairs):
+            try:
+                expected[n] = function(x, y)
+            except (TypeError, ValueError, OverflowError):
+                continue
+
+    def program(array: Any) -> Any:
+        return {n: function(*(array if one is PARTNERS[kind][0] else one for one in pairs[n])) for n in expected}
+
+    found = rlx.compile(program)(array)
+    for n, result in expected.items():
+        for mine, theirs in zip(np.atleast_1d(found[n]), np.atleast_1d(result), strict=True):
+            assert mine.dtype == theirs.dtype, (name, pairs[n])
+            np.testing.assert_allclose(mine, theirs, rtol=2e-3 if theirs.dtype == np.float16 else 1e-6)
