@@ -232,6 +232,28 @@ def test_update_without_parameters_names_them(optimiser: Any) -> None:
         optimiser.update(params, optimiser.init(params))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [one for name in optim.__all__ if is_dataclass(one := getattr(optim, name))])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_leaves_without_elements_stay_as_they_are(kind: Any, compiled: bool) -> None:
+    params = [np.ones(shape, np.float32) for shape in ((0,), (0, 2), (2, 0), (), (2, 2))]
+    groups = {"optimisers": {"a": optim.Adafactor(0.1)}, "labels": ["a"] * len(params)}
+    inner = {
+        "inner": optim.SGD(0.1) if kind is optim.Sharded else optim.Muon(0.1),
+        "every": 1,
+        "learning_rate": 0.1,
+        **groups,
+    }
+    optimiser = kind(**{one.name: inner[one.name] for one in fields(kind) if one.default is MISSING})
+    grads, state = [2.0 * one for one in params], optimiser.init(params)
+    update = rlx.compile(lambda *args: optimiser.update(*args)) if compiled else optimiser.update
+    for _ in range(2):
+        found, state = update(grads, state, params)
+        assert [np.shape(one) for one in found] == [one.shape for one in params]
+        assert all(np.isfinite(one).all() for one in trees.flatten((found, state))[0])
+        assert np.all(np.asarray(found[-1]) < 1)
+
+
 def test_a_divided_state_of_one_process_is_that_of_the_optimiser() -> None:
     inner = optim.AdamW(0.1, clip_norm=0.5)
     params = {"w": np.ones((3, 2), np.float32), "b": np.ones(2, np.float32)}

@@ -93,6 +93,12 @@ class Optimiser(abc.ABC):
         slots: dict[str, list[Any]] = {name: [] for name in names}
         common: dict[Hashable, Any] = {}
         for n, (p, g) in enumerate(zip(leaves, leaves_like(spec, grads, "update: grads", "params"), strict=True)):
+            if not p.size:
+                # means over no elements are NaN
+                new.append(p)
+                for name in names:
+                    slots[name].append(kept[name][n])
+                continue
             mine = {name: wide(kept[name][n]) for name in names}
             at = Leaf(wide(p), g, mine, after_step, rate, decays[n], common)
             after, changed = self.rule(at)
