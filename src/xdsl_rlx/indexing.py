@@ -12,7 +12,7 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.compositions import clip
 from xdsl_rlx.dialects.mir.value import Value
-from xdsl_rlx.dialects.shapes import INTS, dims, element_of, normalize_axis
+from xdsl_rlx.dialects.shapes import INTS, dims, element_of
 from xdsl_rlx.tracing import builder_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) 
 def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
     """Return the `slice_size` elements along `axis` from `start_index` on; see `dynamic_slice`."""
     b, x = _value(operand)
-    axis = normalize_axis(axis, x.rank)
+    axis = _axis("dynamic_slice_in_dim", axis, x.rank)
     sizes = _sizes([slice_size if n == axis else extent for n, extent in enumerate(x.shape)], x)
     return _sliced(b, x, _start(b, start_index, x.shape[axis]), sizes[axis], axis)
 
@@ -56,8 +56,9 @@ def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: 
 def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
     """Return the slice at `index` along `axis`, which has extent 1 or is dropped; see `dynamic_slice`."""
     b, x = _value(operand)
+    axis = _axis("dynamic_index_in_dim", axis, x.rank)
     found = dynamic_slice_in_dim(x, index, 1, axis)
-    return found if keepdims else b.squeeze(found, normalize_axis(axis, x.rank))
+    return found if keepdims else b.squeeze(found, axis)
 
 
 @composite
@@ -75,7 +76,7 @@ def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
 def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
     """Return `operand` with the slice that begins at `start_index` along `axis` replaced by `update`."""
     b, x = _value(operand)
-    axis = normalize_axis(axis, x.rank)
+    axis = _axis("dynamic_update_slice_in_dim", axis, x.rank)
     starts = [_start(b, start_index if n == axis else 0, extent) for n, extent in enumerate(x.shape)]
     return _updated(b, x, update, starts)
 
@@ -84,8 +85,8 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
 def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int) -> Any:
     """Return `operand` with the slice at `index` along `axis` replaced by `update`, with that axis or without it."""
     b, x = _value(operand)
+    axis = _axis("dynamic_update_index_in_dim", axis, x.rank)
     _, new = _value(update, b)
-    axis = normalize_axis(axis, x.rank)
     if new.rank != x.rank:
         new = b.expand_dims(new, axis)
     return dynamic_update_slice_in_dim(x, new, index, axis)
@@ -95,6 +96,15 @@ def _value(x: Any, builder: MirBuilder | None = None) -> tuple[MirBuilder, Value
     b = builder_of(x) if builder is None else builder
     assert b is not None
     return b, b.value(b.operand(x))
+
+
+def _axis(function: str, axis: Any, rank: int) -> int:
+    """Return `axis` counted from the front; GraphError if it is no axis of that rank."""
+    if rank == 0:
+        raise GraphError(f"{function}: operand: expected at least one axis, got rank 0; reshape it to [1]")
+    if isinstance(axis, bool) or not isinstance(axis, int | np.integer) or not -rank <= axis < rank:
+        raise GraphError(f"{function}: axis: expected an integer from {-rank} to {rank - 1}, got {shown(axis)}")
+    return int(axis) % rank
 
 
 def _sizes(sizes: Sequence[int], x: Value) -> list[int]:

@@ -46,6 +46,8 @@ class ShapeDtypeStruct:
 
     def __init__(self, shape: int | Sequence[int], dtype: Any):
         self.shape = integers("ShapeDtypeStruct", shape)
+        if any(extent < 0 for extent in self.shape):
+            raise GraphError(f"ShapeDtypeStruct: shape: expected extents of at least 0, got {list(self.shape)}")
         self.dtype: np.dtype[Any] = np.dtype(numpy_type(dtype))
 
     @property

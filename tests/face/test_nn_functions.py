@@ -1,5 +1,6 @@
 """Embeddings, linear maps, padding and functions of random numbers beside JAX and their definitions."""
 
+import inspect
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from peer_rows import Family, Row
 
 import xdsl_rlx as rlx
-from xdsl_rlx import nn
+from xdsl_rlx import nn, special
 
 RNG = np.random.default_rng(0)
 X, PLANE = RNG.normal(size=(3, 5)), RNG.normal(size=(2, 2, 3, 4))
@@ -131,5 +132,54 @@ def test_random_functions_have_their_distributions() -> None:
     ],
 )
 def test_wrong_arguments_are_named(call: Any, message: str) -> None:
+    with pytest.raises(rlx.GraphError, match=message):
+        call()
+
+
+CALLABLE = [
+    (module, name) for module in (nn, special) for name in module.__all__ if inspect.isfunction(getattr(module, name))
+]
+OPERANDS = {"string": "a", "list": [1.0, 2.0], "float": 2.0, "shapes": None}
+
+
+def given(parameter: inspect.Parameter, kind: str, n: int) -> Any:
+    """An argument of a kind for an operand, else one of the annotated type."""
+    annotation = str(parameter.annotation)
+    if annotation == "Any":
+        return np.ones(2 + n) if kind == "shapes" else OPERANDS[kind]
+    plain = {"float": 0.5, "str": "linear", "int": 2, "int | None": 2}
+    return plain.get(annotation, (2, 2) if "Sequence" in annotation or annotation == "Steps" else 2)
+
+
+@pytest.mark.parametrize("kind", OPERANDS)
+@pytest.mark.parametrize(("module", "name"), CALLABLE)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_an_operand_of_any_kind_is_computed_or_an_error_of_rlx(module: Any, name: str, kind: str) -> None:
+    function = getattr(module, name)
+    needed = [one for one in inspect.signature(function).parameters.values() if one.default is one.empty]
+    arguments = [given(one, kind, n) for n, one in enumerate(needed)]
+    for call in (lambda: function(*arguments), lambda: rlx.eval_shape(lambda _: function(*arguments), np.ones(3))):
+        try:
+            call()
+        except rlx.RlxError as error:
+            assert len(str(error)) > 20
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: special.gamma("a"), "gamma: x: expected a value or an array, got 'a'"),
+        (lambda: special.beta(np.ones(2), np.ones(3)), r"expected shapes that broadcast, got \[2\] and \[3\]"),
+        (lambda: nn.dropout(2.0, 0.5), "dropout: x: expected a value or an array, got 2.0"),
+        (lambda: nn.hard_sigmoid([1.0, 2.0]), r"hard_sigmoid: x: expected a value or an array, got \[1.0, 2.0\]"),
+        (lambda: rlx.dynamic_index_in_dim(np.ones(3), 0, axis=3), "axis: expected an integer from -1 to 0, got 3"),
+        (lambda: rlx.dynamic_slice_in_dim(np.ones(3), 0, 1, axis=3), "axis: expected an integer from -1 to 0, got 3"),
+        (lambda: rlx.dynamic_update_slice_in_dim(np.ones(3), np.ones(1), 0, -2), "axis: expected an integer from -1"),
+        (lambda: rlx.dynamic_update_index_in_dim(np.ones(3), np.ones(1), 0, 3), "axis: expected an integer from -1"),
+        (lambda: rlx.dynamic_index_in_dim(np.float32(1), 0), "operand: expected at least one axis, got rank 0"),
+        (lambda: rlx.ShapeDtypeStruct((2, -4), "f32"), r"shape: expected extents of at least 0, got \[2, -4\]"),
+    ],
+)
+def test_an_operand_that_does_not_fit_is_named(call: Any, message: str) -> None:
     with pytest.raises(rlx.GraphError, match=message):
         call()
