@@ -12,7 +12,7 @@ from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.compositions import clip
 from xdsl_rlx.dialects.mir.value import Value
-from xdsl_rlx.dialects.shapes import INTS, dims, element_of
+from xdsl_rlx.dialects.shapes import INTS, dims, element_of, integers
 from xdsl_rlx.tracing import builder_of
 
 if TYPE_CHECKING:
@@ -98,13 +98,14 @@ def _value(x: Any, builder: MirBuilder | None = None) -> tuple[MirBuilder, Value
     return b, b.value(b.operand(x))
 
 
-def _axis(function: str, axis: Any, rank: int) -> int:
+def _axis(function: str, axis: int, rank: int) -> int:
     """Return `axis` counted from the front; GraphError if it is no axis of that rank."""
     if rank == 0:
         raise GraphError(f"{function}: operand: expected at least one axis, got rank 0; reshape it to [1]")
-    if isinstance(axis, bool) or not isinstance(axis, int | np.integer) or not -rank <= axis < rank:
+    found = integers(f"{function}: axis", axis)
+    if len(found) != 1 or not -rank <= found[0] < rank:
         raise GraphError(f"{function}: axis: expected an integer from {-rank} to {rank - 1}, got {shown(axis)}")
-    return int(axis) % rank
+    return found[0] % rank
 
 
 def _sizes(sizes: Sequence[int], x: Value) -> list[int]:
