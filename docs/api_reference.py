@@ -200,7 +200,7 @@ GROUPS = (
         "See [Write a custom op](howto/custom-op.md).",
         ("custom_vjp", CustomVjp, "custom_jvp", CustomJvp),
     ),
-    Group("Custom ops", "See [Custom ops](custom-ops.md).", ("custom_op", "CustomKernel", "Shaped")),
+    Group("Custom ops", "See [Custom ops](custom-ops.md).", ("custom_op", "CustomKernel", "GraphBuilder", "Shaped")),
     Group(
         "Other frameworks",
         "See [Port PyTorch code](howto/from-pytorch.md) and [Port JAX code](howto/from-jax.md).",
@@ -409,7 +409,7 @@ def members(entity: type) -> dict[str, Any]:
 
     Not those of its bases on the page, nor those that build ops, which are in builder.md.
     """
-    bases = [base for base in entity.__mro__[1:] if base in _classes() or base is GraphBuilder]
+    bases = [base for base in entity.__mro__ if base is GraphBuilder or (base is not entity and base in _classes())]
     found: dict[str, Any] = {}
     for base in entity.__mro__:
         if base in bases or not base.__module__.startswith("xdsl_rlx"):

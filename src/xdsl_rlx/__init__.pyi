@@ -63,6 +63,7 @@ from xdsl_rlx.frontends.shared.errors import FrontendError as FrontendError
 from xdsl_rlx.frontends.stablehlo.imported_program import ImportedProgram as ImportedProgram
 from xdsl_rlx.frontends.stablehlo.imported_program import from_stablehlo as from_stablehlo
 from xdsl_rlx.frontends.stablehlo.write import to_stablehlo as to_stablehlo
+from xdsl_rlx.graph_methods.graph_builder import GraphBuilder as GraphBuilder
 from xdsl_rlx.indexing import dynamic_index_in_dim as dynamic_index_in_dim
 from xdsl_rlx.indexing import dynamic_slice as dynamic_slice
 from xdsl_rlx.indexing import dynamic_slice_in_dim as dynamic_slice_in_dim

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, cast, get_overloads, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    SupportsIndex,
+    TypeVar,
+    cast,
+    get_overloads,
+    overload,
+)
 
 import xdsl_rlx.derivatives as on_graphs
 import xdsl_rlx.jacobians as graph_jacobians
@@ -30,6 +41,9 @@ from xdsl_rlx.signatures import bare_signature
 
 if TYPE_CHECKING:
     import numpy as np
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 def _any_stage(graph: AnyGraph, _name: str) -> GraphModule:
@@ -99,7 +113,7 @@ def compile(
 ) -> CompiledGraph: ...
 @overload
 def compile(
-    function: Callable[..., Any],
+    function: Callable[_P, _R],
     /,
     static: str | int | Sequence[str | int] = (),
     donate: Mapping[str | int, int] | str | int | Sequence[str | int] | None = None,
@@ -109,7 +123,7 @@ def compile(
     memory_budget: SupportsIndex | None = None,
     strict_donation: bool = False,
     scratch: str | int | Sequence[str | int] = (),
-) -> CompiledFunction: ...
+) -> CompiledFunction[_P, _R]: ...
 @overload
 def compile(
     *,
@@ -120,7 +134,7 @@ def compile(
     memory_budget: SupportsIndex | None = None,
     strict_donation: bool = False,
     scratch: str | int | Sequence[str | int] = (),
-) -> Callable[[Callable[..., Any]], CompiledFunction]: ...
+) -> Callable[[Callable[_P, _R]], CompiledFunction[_P, _R]]: ...
 def compile(*args: Any, **kwargs: Any) -> Any:
     """Compile a Python function of trees of arrays, or a graph; see `compiling.py`."""
     if args or "graph" in kwargs:
@@ -138,8 +152,8 @@ def grad(
 ) -> GraphModule: ...
 @overload
 def grad(
-    function: Callable[..., Any], /, argnums: Which = 0, has_aux: bool = False, reduce: str | None = None
-) -> Callable[..., Any]: ...
+    function: Callable[_P, Any], /, argnums: Which = 0, has_aux: bool = False, reduce: str | None = None
+) -> Callable[_P, Any]: ...
 def grad(*args: Any, **kwargs: Any) -> Any:
     """Return the function of the gradients of a function, or the graph of those of a graph."""
     return _call("grad", args, kwargs)
@@ -168,7 +182,7 @@ def vmap(
     graph: AnyGraph, inputs: Sequence[str] | str, size: int, in_axes: int | Mapping[str, int] = 0
 ) -> GraphModule: ...
 @overload
-def vmap(function: Callable[..., Any], /, in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]: ...
+def vmap(function: Callable[_P, _R], /, in_axes: Any = 0, out_axes: Any = 0) -> Callable[_P, _R]: ...
 def vmap(*args: Any, **kwargs: Any) -> Any:
     """Return a function, or a graph, for a batch of examples."""
     return _call("vmap", args, kwargs)
@@ -179,7 +193,7 @@ def jacfwd(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians: ...
 @overload
 def jacfwd(graph: CompiledGraph, wrt: str) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]: ...
 @overload
-def jacfwd(function: Callable[..., Any], /, argnums: Which = 0) -> Callable[..., Any]: ...
+def jacfwd(function: Callable[_P, Any], /, argnums: Which = 0) -> Callable[_P, Any]: ...
 def jacfwd(*args: Any, **kwargs: Any) -> Any:
     """Return the Jacobians of a function, a graph or a compiled `jvp`, in forward mode."""
     return _call("jacfwd", args, kwargs)
@@ -188,7 +202,7 @@ def jacfwd(*args: Any, **kwargs: Any) -> Any:
 @overload
 def jacrev(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians: ...
 @overload
-def jacrev(function: Callable[..., Any], /, argnums: Which = 0) -> Callable[..., Any]: ...
+def jacrev(function: Callable[_P, Any], /, argnums: Which = 0) -> Callable[_P, Any]: ...
 def jacrev(*args: Any, **kwargs: Any) -> Any:
     """Return the Jacobians of a function, or of a graph, in reverse mode."""
     return _call("jacrev", args, kwargs)
@@ -197,7 +211,7 @@ def jacrev(*args: Any, **kwargs: Any) -> Any:
 @overload
 def hessian(graph: AnyGraph, wrt: Sequence[str] | str) -> Jacobians: ...
 @overload
-def hessian(function: Callable[..., Any], /, argnums: Which = 0) -> Callable[..., Any]: ...
+def hessian(function: Callable[_P, Any], /, argnums: Which = 0) -> Callable[_P, Any]: ...
 def hessian(*args: Any, **kwargs: Any) -> Any:
     """Return the second derivatives of a function, or of a graph."""
     return _call("hessian", args, kwargs)

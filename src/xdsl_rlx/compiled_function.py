@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, update_wrapper
 from itertools import count
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NamedTuple, Self, SupportsIndex, overload
 
 import numpy as np
+from typing_extensions import ParamSpec, TypeVar
 
 from xdsl_rlx.binding import DEFAULT, Function, Parameters, Place, parameters_of
 from xdsl_rlx.builder import GraphModule
@@ -37,6 +38,10 @@ from xdsl_rlx.weak_integers import Fit
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
     from xdsl_rlx.lowering.backend.runtime.profile import Profile
+
+_P = ParamSpec("_P", default=...)
+_R = TypeVar("_R", default=Any)
+_Rest = ParamSpec("_Rest")
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ def _picked(
     return itemgetter(first, *others) if others else lambda found: (found[first],)
 
 
-class CompiledFunction:
+class CompiledFunction(Generic[_P, _R]):
     """
     A Python function of trees of arrays, traced and compiled once for each signature.
 
@@ -137,7 +142,7 @@ class CompiledFunction:
 
     def __init__(
         self,
-        function: Function,
+        function: Callable[_P, _R],
         static: str | int | Sequence[str | int] = (),
         donate: Donate = None,
         scratch: str | int | Sequence[str | int] = (),
@@ -145,7 +150,7 @@ class CompiledFunction:
     ):
         """`options` are those of `rlx.compile` for a graph."""
         update_wrapper(self, function, ("__module__", "__name__", "__qualname__", "__doc__"), ())
-        self.__wrapped__ = function
+        self.__wrapped__: Function = function
         self.parameters: Parameters = parameters_of(function)
         self._static = (static,) if isinstance(static, str | int) else tuple(static)
         self._donate = asked(donate)
@@ -168,6 +173,12 @@ class CompiledFunction:
     def __repr__(self) -> str:
         return f"<compiled function {name_of(self.__wrapped__)}, for {len(self._entries)} signatures so far>"
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: CompiledFunction[Concatenate[Any, _Rest], _R], instance: object, owner: type | None = None
+    ) -> CompiledMethod[_Rest, _R]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else CompiledMethod(self, instance)
 
@@ -197,7 +208,7 @@ class CompiledFunction:
         """The donated arguments, and the numbers of their results where those are given."""
         return self._donate
 
-    def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
+    def __call__(self, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         if EAGER.get() and not is_tracing():
             return self.__wrapped__(*args, **kwargs)
         direct = self._direct
@@ -239,7 +250,7 @@ class CompiledFunction:
             check_overlaps(self.parameters, values, self._overwritten)
             raise
 
-    def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
+    def trace(self, /, *args: _P.args, **kwargs: _P.kwargs) -> GraphModule:
         """
         Return the graph compiled for arguments of this signature; captured arrays larger than 64 KiB are params of it.
         """
@@ -249,7 +260,7 @@ class CompiledFunction:
             made = traced(self.parameters, values, name_of(self.__wrapped__), hold=True)
         return made.graph
 
-    def compiled(self, /, *args: Tree, **kwargs: Tree) -> CompiledGraph:
+    def compiled(self, /, *args: _P.args, **kwargs: _P.kwargs) -> CompiledGraph:
         """Return the compiled graph for arguments of this signature; its inputs are their leaves, in order."""
         return self._entry_for(args, kwargs)[0].compiled
 
@@ -334,7 +345,7 @@ def compile(
     return CompiledFunction(function, static, donate, scratch, **options, strict_donation=strict_donation)
 
 
-def only_graph(function: CompiledFunction) -> CompiledGraph:
+def only_graph(function: CompiledFunction[..., Any]) -> CompiledGraph:
     """The one compiled graph of a function. GraphError if it was called with none or several signatures."""
     found = list(function._entries.values())  # pyright: ignore[reportPrivateUsage]
     if len(found) != 1:
@@ -342,10 +353,10 @@ def only_graph(function: CompiledFunction) -> CompiledGraph:
     return found[0].compiled
 
 
-class CompiledMethod:
+class CompiledMethod(Generic[_P, _R]):
     """A compiled function as a method of an object, whose arrays are arguments like others."""
 
-    def __init__(self, function: CompiledFunction, instance: Any):
+    def __init__(self, function: CompiledFunction[..., _R], instance: Any):
         self.__func__ = function
         self.__self__ = instance
         update_wrapper(self, function, ("__module__", "__name__", "__qualname__", "__doc__"), ())
@@ -353,16 +364,16 @@ class CompiledMethod:
     def __repr__(self) -> str:
         return f"<method of {type(self.__self__).__name__}: {self.__func__!r}>"
 
-    def __call__(self, /, *args: Tree, **kwargs: Tree) -> Tree:
+    def __call__(self, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         if EAGER.get() and not is_tracing():
             return self.__func__.__wrapped__(self.__self__, *args, **kwargs)
         return self.__func__(instance_of(self.__self__), *args, **kwargs)
 
-    def trace(self, /, *args: Tree, **kwargs: Tree) -> GraphModule:
+    def trace(self, /, *args: _P.args, **kwargs: _P.kwargs) -> GraphModule:
         """As `CompiledFunction.trace`."""
         return self.__func__.trace(instance_of(self.__self__), *args, **kwargs)
 
-    def compiled(self, /, *args: Tree, **kwargs: Tree) -> CompiledGraph:
+    def compiled(self, /, *args: _P.args, **kwargs: _P.kwargs) -> CompiledGraph:
         """As `CompiledFunction.compiled`."""
         return self.__func__.compiled(instance_of(self.__self__), *args, **kwargs)
 

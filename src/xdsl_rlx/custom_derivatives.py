@@ -14,7 +14,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import update_wrapper, wraps
 from types import MethodType
-from typing import Any, cast
+from typing import Any, Concatenate, Generic, Self, cast, overload
+
+from typing_extensions import ParamSpec, TypeVar
 
 from xdsl_rlx.binding import parameters_of
 from xdsl_rlx.dialects.calls import shown
@@ -30,6 +32,10 @@ from xdsl_rlx.tree import Spec, Tree, flatten, paths, unflatten
 from xdsl_rlx.tree_leaves import OpLeaves
 
 __all__ = ["custom_jvp", "custom_vjp"]
+
+_P = ParamSpec("_P", default=...)
+_R = TypeVar("_R", default=Any)
+_Rest = ParamSpec("_Rest")
 
 NESTED = 3
 """How often a rule that calls its own function is traced inside of itself, if any derivatives may be taken."""
@@ -106,7 +112,8 @@ def _prefix(spec: Spec, tree: Tree, what: str) -> list[Any]:
 class _Rule:
     """A rule that is being traced, and the call that it is for."""
 
-    owner: _WithRules
+    owner: Any
+    """The `_WithRules`, which type checkers would take for a method here."""
     given: tuple[Any, ...] = ()
     """The leaves of the arguments."""
     result: Any = field(default_factory=lambda: _NOTHING)
@@ -185,17 +192,17 @@ def _same(a: Any, b: Any) -> bool:
     return a.ssa is b.ssa if isinstance(a, Value) and isinstance(b, Value) else a is b
 
 
-class _WithRules(ABC):
+class _WithRules(ABC, Generic[_P, _R]):
     """A function on trees with derivative rules of its own."""
 
     _what = ""
     _is_transposed = False
     """Whether reverse mode transposes the rule, in which the function itself would need a rule again and again."""
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()):
+    def __init__(self, fun: Callable[_P, _R], nondiff_argnums: Sequence[int] = ()):
         if not callable(fun):  # pyright: ignore[reportUnnecessaryComparison]
             raise GraphTypeError(f"{self._what}: expected a function, got {shown(fun)}")
-        self.fun = fun
+        self.fun: Callable[..., Any] = fun
         self.nested = NESTED
         self.recurs_as: Any = self
         """What stands for the function where its rules call it again; a front end makes objects of one function."""
@@ -210,10 +217,16 @@ class _WithRules(ABC):
 
         self.parameters = parameters_of(call)
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: _WithRules[Concatenate[Any, _Rest], _R], instance: object, owner: type | None = None
+    ) -> Callable[_Rest, _R]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         values = self._positional(args, kwargs)
         if is_eager(values):
             return self.fun(*values)
@@ -344,7 +357,7 @@ class _WithRules(ABC):
             raise GraphError(f"{self._name}: the function returns {results.spec}, but {what} returns {spec}")
 
 
-class CustomVjp(_WithRules):
+class CustomVjp(_WithRules[_P, _R]):
     """A function on trees with a rule for its reverse-mode derivative; `rlx.custom_vjp` returns it."""
 
     _what = "custom_vjp"
@@ -424,7 +437,7 @@ class CustomVjp(_WithRules):
         )
 
 
-class CustomJvp(_WithRules):
+class CustomJvp(_WithRules[_P, _R]):
     """A function on trees with a rule for its derivatives; `rlx.custom_jvp` returns it."""
 
     _what = "custom_jvp"
@@ -455,7 +468,7 @@ class CustomJvp(_WithRules):
                     f"{self._name}: defjvps: expected a rule or None for each of {len(primals)} arguments, got "
                     f"{len(jvps)}"
                 )
-            result = self(*primals)
+            result = cast("Callable[..., Any]", self)(*primals)
             leaves, spec = flatten(result)
             totals: list[Any] = [None] * len(leaves)
             for rule, tangent in zip(jvps, tangents, strict=True):
@@ -485,7 +498,7 @@ class CustomJvp(_WithRules):
         return builder.custom_fn(forward, *given.values, jvp=pushed)
 
 
-def custom_vjp(fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> CustomVjp:
+def custom_vjp(fun: Callable[_P, _R], nondiff_argnums: Sequence[int] = ()) -> CustomVjp[_P, _R]:
     """
     Return `fun` with a reverse-mode derivative of its own, set by `defvjp(fwd, bwd)`; as `jax.custom_vjp`.
 
@@ -510,7 +523,7 @@ def custom_vjp(fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> 
     return CustomVjp(fun, nondiff_argnums)
 
 
-def custom_jvp(fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> CustomJvp:
+def custom_jvp(fun: Callable[_P, _R], nondiff_argnums: Sequence[int] = ()) -> CustomJvp[_P, _R]:
     """
     Return `fun` with a derivative of its own, set by `defjvp(jvp)` or `defjvps(*jvps)`; as `jax.custom_jvp`.
 

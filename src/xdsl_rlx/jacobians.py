@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.passes import ModulePass
 
@@ -17,9 +17,7 @@ from xdsl_rlx.transforms.mir_jacfwd import MirJacfwdPass
 from xdsl_rlx.transforms.mir_jacrev import MirJacrevPass
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph, Results
 
 
 class Jacobians(GraphModule):
@@ -34,7 +32,7 @@ class Jacobians(GraphModule):
         """The compiled graph."""
         return compile(self)
 
-    def __call__(self, /, *args: object, **kwargs: object) -> tuple[np.ndarray[Any, Any], ...]:
+    def __call__(self, /, *args: object, **kwargs: object) -> Results:
         return self.compiled(*args, **kwargs)
 
 

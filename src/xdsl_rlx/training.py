@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 
@@ -25,7 +25,8 @@ from xdsl_rlx.passes import above_lir, derived
 from xdsl_rlx.transforms.mir_grad import SEED
 from xdsl_rlx.transforms.mir_partition import MirPartitionPass, Part
 
-Arrays = tuple[np.ndarray[Any, Any], ...]
+if TYPE_CHECKING:
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import Results
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,14 @@ class Forward:
         """What is kept, in the order of the inputs of `backward.compiled`; each call writes to the same arrays."""
         self.has_run = False
 
-    def __call__(self, /, *args: object, **kwargs: object) -> Arrays:
+    def __call__(self, /, *args: object, **kwargs: object) -> Results:
         """Return the outputs of the graph, for its inputs by position or name; params are read from `weights`."""
         self._check(args, kwargs)
         # a run that does not come to its end leaves residuals of two calls
         self.has_run = False
         results = self.compiled(*args, **kwargs, out=((None,) * self._count + self.residuals))
         self.has_run = True
-        found = results[: self._count]
+        found: Any = results[: self._count]
         return found if self._named is None else self._named(found)
 
     def _check(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
@@ -96,7 +97,7 @@ class Backward:
         self._given = dict(zip(names, forward.residuals, strict=True))
         self._seed = optional[-1] if optional else SEED
 
-    def __call__(self, d_output: object = None) -> Arrays:
+    def __call__(self, d_output: object = None) -> Results:
         """
         Return the gradients, in the order of `wrt`; `d_output` is the cotangent of the first output, ones by default.
         """

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from types import MethodType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import optree
@@ -34,6 +34,9 @@ from xdsl_rlx.tracing import Mode, Modes, builder_of, name_of, traced
 from xdsl_rlx.tree import NAMESPACE, Tree, flatten, leaves_like, paths, unflatten
 
 __all__ = ["Which"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 Build = Callable[[MirBuilder, Sequence[Any]], Tree]
 """What builds a transformed function into a graph, from the values bound to its parameters."""
@@ -75,8 +78,8 @@ class TreeFunction:
 
 
 def value_and_grad(
-    function: Callable[..., Any], argnums: Which = 0, has_aux: bool = False, reduce: str | None = None
-) -> Callable[..., Any]:
+    function: Callable[_P, _R], argnums: Which = 0, has_aux: bool = False, reduce: str | None = None
+) -> Callable[_P, tuple[_R, Any]]:
     """
     Return a function that computes the value of a Python function and its gradients with respect to `argnums`.
 

@@ -1,6 +1,10 @@
 """A program of a user who has a type checker: `make lint` checks it, and `test_user_program.py` runs it."""
 
-from typing import Any, NamedTuple
+# a call that is to be an error is ignored: were it none, that would be one
+# pyright: reportUnnecessaryTypeIgnoreComment=true
+
+from os import PathLike
+from typing import Any, NamedTuple, assert_type
 
 import numpy as np
 
@@ -36,7 +40,7 @@ clipped.defvjp(_forward, _backward)
 
 
 @rlx.custom_op("typed.softsign")
-def softsign(b: rlx.Graph, x: rlx.Value, width: float = 1.0) -> rlx.Value:
+def softsign(b: rlx.GraphBuilder, x: rlx.Value, width: float = 1.0) -> rlx.Value:
     """`x / (|x| + width)`."""
     return x / (b.abs(x) + width)
 
@@ -66,3 +70,97 @@ def graph() -> rlx.Graph:
     decoded = g.dequant_moe_weights(g.constant(np.zeros((1, 32, 1, 18), np.uint8)), (1, 32, 32), "gguf_q4_0")
     g.set_outputs({"y": y, "p": np.exp(scores), "decoded": g.reduce_sum(decoded), "one": 1.0})
     return g
+
+
+@rlx.compile(static="count")
+def power(x: Array, count: int = 2) -> Array:
+    """`x ** count`."""
+    return x**count
+
+
+class Layer:
+    """An object with a compiled method, one of a given option, and one with a rule."""
+
+    def __init__(self, w: Array):
+        self.w = w
+
+    @rlx.compile
+    def forward(self, x: Array) -> Array:
+        """`x @ w`."""
+        return x @ self.w
+
+    @rlx.compile(static="count")
+    def often(self, x: Array, count: int) -> Array:
+        """The same, `count` times."""
+        return x @ self.w * count
+
+    @rlx.custom_jvp
+    def same(self, x: Array) -> Array:
+        """The identity."""
+        return x
+
+
+def _same_jvp(primals: tuple[Layer, Array], tangents: tuple[Layer, Array]) -> tuple[Array, Array]:
+    return primals[1], tangents[1]
+
+
+Layer.same.defjvp(_same_jvp)
+
+
+def dot(a: Array, b: Array) -> Array:
+    """The inner product of vectors."""
+    return (a * b).sum()
+
+
+def signatures(x: Array) -> list[Array]:
+    """Functions that are transformed keep their parameters and results."""
+    layer = Layer(np.stack([x, x]).T)
+    value, grads = assert_type(rlx.value_and_grad(dot)(x, b=x), tuple[Array, Any])
+    compiled = rlx.compile(rlx.value_and_grad(dot))
+    assert_type(compiled(x, x), tuple[Array, Any])
+    assert compiled.trace(x, x).stage and compiled.compiled(a=x, b=x).params == ()
+    assert layer.forward.trace(x).stage and Layer.forward.direct is None
+    return [
+        assert_type(power(x, count=3), Array),
+        assert_type(layer.forward(x), Array),
+        assert_type(layer.often(x, 2), Array),
+        assert_type(layer.same(x), Array),
+        assert_type(rlx.vmap(dot, in_axes=(0, None))(np.stack([x, x]), x), Array),
+        rlx.compile(rlx.vmap(rlx.remat(dot)))(np.stack([x, x]), np.stack([x, x])),
+        rlx.grad(rlx.remat(dot), argnums=1)(x, x),
+        value,
+        grads,
+    ]
+
+
+def wrong_calls(x: Array) -> None:
+    """Calls that type checkers reject; nothing runs them."""
+    power("a", m=3)  # pyright: ignore[reportCallIssue]
+    power("a")  # pyright: ignore[reportArgumentType]
+    Layer(x).forward()  # pyright: ignore[reportCallIssue]
+    Layer(x).forward.trace(x, x)  # pyright: ignore[reportCallIssue]
+    Layer(x).same()  # pyright: ignore[reportCallIssue]
+    clipped(x)  # pyright: ignore[reportCallIssue]
+    rlx.grad(dot)(x)  # pyright: ignore[reportCallIssue]
+    rlx.value_and_grad(dot)(x, y=x)  # pyright: ignore[reportCallIssue]
+    rlx.vmap(dot)(x)  # pyright: ignore[reportCallIssue]
+    rlx.jacrev(dot)(x)  # pyright: ignore[reportCallIssue]
+    rlx.compile(rlx.remat(dot))(x)  # pyright: ignore[reportCallIssue]
+
+
+def results(x: Array, path: str | PathLike[str]) -> list[Array]:
+    """Results of graphs and of exported programs are tuples with the names of the outputs."""
+    g = rlx.Graph("squares")
+    w = g.param("w", (3,))
+    g.set_outputs({"loss": (g.input("x", (3,)) * w).sum()})
+    weights = rlx.Weights({})
+    compiled = rlx.compile(rlx.grad_with_loss(g, "w"), weights=weights)
+    weights.update({"w": [1.0, 2.0, 3.0]})
+    weights.update(w=np.ones(3, np.float32))
+    weights["w"] = weights.setdefault("w", 2.0)
+    found = compiled(x)
+    value, gradient = found
+    rlx.export(compiled, path)
+    again = rlx.load_export(path)(x)
+    whole: tuple[Array, ...] = found
+    return [found.loss, found.d_w, value, gradient, again.loss, again[1], *whole]

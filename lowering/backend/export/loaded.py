@@ -9,7 +9,7 @@ import os
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from xdsl_rlx.lowering.backend.export.write_library import FORMAT
 from xdsl_rlx.lowering.backend.runtime.arguments import check_updated, to_array
 from xdsl_rlx.lowering.backend.runtime.compiled_graph import named_results
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, MissingParamError, RlxError
+
+if TYPE_CHECKING:
+    from xdsl_rlx.lowering.backend.runtime.compiled_graph import Results
 
 Array = NDArray[Any]
 
@@ -68,14 +71,14 @@ class ExportedProgram:
         arguments = ", ".join(f"{spec.name}: {spec}" for spec in self.inputs)
         return f"ExportedProgram {self.name}({arguments}) -> ({', '.join(map(str, self.outputs))})"
 
-    def __call__(self, /, *args: object, **kwargs: object) -> tuple[Array, ...]:
+    def __call__(self, /, *args: object, **kwargs: object) -> Results:
         values = self._bind(args, kwargs)
         results = [np.empty(spec.shape, dtype_of(spec.dtype)) for spec in self.outputs]
         inputs = (ctypes.c_void_p * max(len(values), 1))(*(None if x is None else x.ctypes.data for x in values))
         places = (ctypes.c_void_p * max(len(results), 1))(*(x.ctypes.data for x in results))
         if self._functions.run(self._handle, inputs, places):
             raise ArgumentError(f"{self.name}: {self._functions.error()}")
-        found = tuple(results)
+        found: Any = tuple(results)
         return found if self._named is None else self._named(found)
 
     def set_param(self, name: str, value: object) -> None:

@@ -26,6 +26,15 @@ from xdsl_rlx.lowering.run_errors import RlxError
 if TYPE_CHECKING:
     from xdsl_rlx.lowering.backend.runtime.profile import Profile
 
+    class Results(tuple[Array, ...]):
+        """What a call returns, as type checkers see it: a tuple, and a named tuple where the results have names."""
+
+        _fields: tuple[str, ...]
+
+        def _asdict(self) -> dict[str, Array]: ...
+        def _replace(self, **values: Any) -> Results: ...
+        def __getattr__(self, name: str) -> Array: ...
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -78,6 +87,7 @@ class CompiledGraph:
             self._binding.plan.set(PlanTable.KEY, int(key[:KEY_DIGITS], 16))
         # held here and not by the tables: the tables' owner must not be kept alive by a callable that it points to
         self._slow_call = self._binding.call
+        self._call: Callable[..., Any]
         self._call, self.call_exact = fast_calls(self._binding.plan, self._slow_call)
         """
         The second one serves a call by position without an observer: None where an argument is no array of its type.
@@ -85,8 +95,8 @@ class CompiledGraph:
         """
         self._named = named_results(program.name, program.outputs)
 
-    def __call__(self, /, *args: object, **kwargs: object) -> tuple[Array, ...]:
-        observer = OBSERVER.get()
+    def __call__(self, /, *args: object, **kwargs: object) -> Results:
+        observer: Any = OBSERVER.get()
         if observer is not None:
             return observer(self, args, kwargs)
         found = self._call(*args, **kwargs)
@@ -200,7 +210,7 @@ def _listed(items: Sequence[str], kind: str) -> str:
     return f"{', '.join(items[:MOST_LISTED])}, .. {len(items)} {kind}"
 
 
-def named_results(name: str, outputs: Sequence[TensorSpec]) -> Callable[[tuple[Array, ...]], tuple[Array, ...]] | None:
+def named_results(name: str, outputs: Sequence[TensorSpec]) -> Callable[[tuple[Array, ...]], Results] | None:
     """What makes the results of a graph of that name a named tuple; None if not all have a name."""
     names = [spec.name for spec in outputs]
     if len(set(names)) < len(names) or not all(map(_is_word, names)):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -18,6 +18,9 @@ from xdsl_rlx.lowering.backend.driver.manifest import TensorSpec
 from xdsl_rlx.lowering.backend.driver.process import address, copy_between_runs, making
 from xdsl_rlx.lowering.backend.runtime.arguments import to_array
 from xdsl_rlx.lowering.run_errors import ArgumentError, ArgumentTypeError, MissingParamError
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsKeysAndGetItem
 
 Array = NDArray[Any]
 
@@ -81,6 +84,17 @@ class Weights(MutableMapping[str, Array]):
             reader.found(name, address(memory))
         # after the readers have it: a call that finds that there is a value takes it from their tables
         entry.memory = memory
+
+    if TYPE_CHECKING:
+        # a value that is set may be whatever an array is made of, as by `__setitem__`
+
+        def update(
+            self,
+            m: SupportsKeysAndGetItem[str, object] | Iterable[tuple[str, object]] = (),
+            /,
+            **kwargs: object,
+        ) -> None: ...
+        def setdefault(self, key: str, default: object = None) -> Array: ...
 
     def __delitem__(self, name: str) -> NoReturn:
         raise ArgumentTypeError(f"param {name!r} cannot be deleted: programs read it")

@@ -13,7 +13,11 @@ from xdsl_rlx.graph_methods.einsum import einsum as _einsum
 
 
 class GraphBuilder(MirBuilder):
-    """A `MirBuilder` with the functions of NumPy, SciPy and JAX that build several ops."""
+    """
+    A builder: a method for each op, and for functions of NumPy, SciPy and JAX that build several.
+
+    Definitions and rules of custom ops get one.
+    """
 
     def __numpy__(self) -> NumpyFunctions:
         """NumPy's functions on the values of this builder."""
