@@ -6,6 +6,7 @@ an op; what an argument may be beside its type (an axis in range, a known word) 
 
 from __future__ import annotations
 
+import builtins
 import difflib
 import inspect
 import sys
@@ -58,6 +59,29 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         return converted(*positional, **named)
 
     return call
+
+
+def called_as(call: str, function: Callable[..., R]) -> Callable[..., R]:
+    """
+    Return a function that was passed as an argument, for calls that `call` shows, such as "scan: body(carry, x)".
+
+    GraphTypeError, which begins with that, if it does not take these arguments.
+    """
+
+    def given(*args: Any, **kwargs: Any) -> R:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if not is_of_call(error):
+                raise
+            raise GraphTypeError(f"{call}: {error}") from None
+
+    return given
+
+
+def is_of_call(error: TypeError) -> bool:
+    """Whether it is of the call itself where it is caught: no frame of the function is in the traceback."""
+    return error.__traceback__ is not None and error.__traceback__.tb_next is None
 
 
 @cache
@@ -185,9 +209,16 @@ def hint_of(annotation: object, module: str) -> object:
         # an alias that is recursive, or of types for type checkers only
         return None
     try:
-        return get_type_hints(SimpleNamespace(__annotations__={"it": annotation}), names)["it"]
+        return get_type_hints(SimpleNamespace(__annotations__={"it": annotation}), names, _Names(names))["it"]
     except (NameError, TypeError):
         return None
+
+
+class _Names(dict[str, object]):
+    """Those of a module. One that is imported for type checkers only stands for any type, as in `Sequence[Operand]`."""
+
+    def __missing__(self, name: str) -> object:
+        return getattr(builtins, name, Any)
 
 
 @cache

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.calls import is_of_call, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.static_keys import Static, is_plain_object
 from xdsl_rlx.tree import Instance, Tree, instance_of, register_leafless
@@ -139,8 +139,7 @@ class Parameters:
         try:
             return self._run(*args, **kwargs)
         except TypeError as error:
-            # of the call itself: no frame of the function is in the traceback
-            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            if is_of_call(error):
                 raise GraphTypeError(str(error)) from None
             raise
 

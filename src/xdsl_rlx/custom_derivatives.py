@@ -19,7 +19,7 @@ from typing import Any, Concatenate, Generic, Self, cast, overload
 from typing_extensions import ParamSpec, TypeVar
 
 from xdsl_rlx.binding import parameters_of
-from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.calls import called_as, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.custom_fn import is_continuous
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -373,7 +373,8 @@ class CustomVjp(_WithRules[_P, _R]):
         Residuals are any tree. None in place of a cotangent stands for zeros. The cotangents of results that are not
         floats are zeros.
         """
-        self._fwd, self._bwd = fwd, bwd
+        self._fwd = called_as(f"{self._name}: fwd(*args)", fwd)
+        self._bwd = called_as(f"{self._name}: bwd(*nondiff, residuals, cotangents)", bwd)
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
         """
@@ -381,7 +382,7 @@ class CustomVjp(_WithRules[_P, _R]):
 
         Without it forward mode transposes the other rule, which has to be linear in the cotangents.
         """
-        self._jvp = jvp
+        self._jvp = called_as(f"{self._name}: jvp(*nondiff, primals, tangents)", jvp)
         return jvp
 
     def _check_rule(self) -> None:
@@ -451,7 +452,7 @@ class CustomJvp(_WithRules[_P, _R]):
         `primals` and `tangents` are tuples with a tree for each differentiable argument. The rule is linear in the
         tangents. Tangents of leaves that are not floats are zeros; None in place of a tangent stands for zeros.
         """
-        self._jvp = jvp
+        self._jvp = called_as(f"{self._name}: jvp(*nondiff, primals, tangents)", jvp)
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
@@ -471,9 +472,10 @@ class CustomJvp(_WithRules[_P, _R]):
             result = cast("Callable[..., Any]", self)(*primals)
             leaves, spec = flatten(result)
             totals: list[Any] = [None] * len(leaves)
-            for rule, tangent in zip(jvps, tangents, strict=True):
+            for n, (rule, tangent) in enumerate(zip(jvps, tangents, strict=True)):
                 if rule is not None:
-                    found = _prefix(spec, rule(tangent, result, *primals), f"{self._name}: a rule of defjvps")
+                    pushed = called_as(f"{self._name}: jvps[{n}](tangent, result, *primals)", rule)
+                    found = _prefix(spec, pushed(tangent, result, *primals), f"{self._name}: a rule of defjvps")
                     totals = [b if a is None else a if b is None else a + b for a, b in zip(totals, found, strict=True)]
             return result, unflatten(spec, totals) if any(one is not None for one in totals) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from xdsl_rlx.checkpoint_files import save
+from xdsl_rlx.checkpoint_files import checked_path, save
 from xdsl_rlx.compiled_function import CompiledFunction, only_graph
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.lowering.backend.driver.process import thread_count
@@ -68,6 +68,6 @@ def load_export(path: str | os.PathLike[str], threads: int | None = None) -> Exp
     `threads` is the maximum number of threads of a call, as for `compile`, and at most that of the export. Raises
     RlxError for files that are damaged, of another version, or for another processor.
     """
-    place = Path(path)
+    place = Path(checked_path("load_export", path))
     base = place.with_suffix("") if place.suffix in (".so", ".h", ".json") else place
     return ExportedProgram(base.with_name(base.name + ".json"), thread_count(threads))

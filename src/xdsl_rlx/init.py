@@ -21,6 +21,7 @@ import numpy as np
 from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.op_functions import function
+from xdsl_rlx.random.arguments import shape_of
 from xdsl_rlx.random.arrays import orthogonal as orthogonal_matrices
 from xdsl_rlx.random.continuous import truncated_normal as truncated_normal_numbers
 from xdsl_rlx.random.keys import key
@@ -43,26 +44,26 @@ __all__ = [
 ]
 
 
-def normal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object = "f32") -> Any:
+def normal(key: Any, shape: Sequence[int] | int, scale: float = 1.0, dtype: object = "f32") -> Any:
     """Return normally distributed numbers with mean 0 and standard deviation `scale`."""
-    return function("rng_normal")(key, tuple(shape), 0.0, scale, dtype)
+    return function("rng_normal")(key, shape_of(shape), 0.0, scale, dtype)
 
 
-def uniform(key: Any, shape: Sequence[int], most: float = 1.0, dtype: object = "f32") -> Any:
+def uniform(key: Any, shape: Sequence[int] | int, most: float = 1.0, dtype: object = "f32") -> Any:
     """Return uniformly distributed numbers in `[-most, most)`."""
-    return function("rng_uniform")(key, tuple(shape), -most, most, dtype)
+    return function("rng_uniform")(key, shape_of(shape), -most, most, dtype)
 
 
-def truncated_normal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object = "f32") -> Any:
+def truncated_normal(key: Any, shape: Sequence[int] | int, scale: float = 1.0, dtype: object = "f32") -> Any:
     """
     Return numbers of a normal distribution with mean 0 and standard deviation `scale`, truncated at `2 * scale`.
 
     `scale` is the standard deviation before the truncation. See `rlx.random.truncated_normal`.
     """
-    return truncated_normal_numbers(key, -2.0, 2.0, tuple(shape), dtype) * float(scale)
+    return truncated_normal_numbers(key, -2.0, 2.0, shape_of(shape), dtype) * float(scale)
 
 
-def glorot_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+def glorot_uniform(key: Any, shape: Sequence[int] | int, dtype: object = "f32") -> Any:
     """
     Return uniformly distributed numbers with variance `2 / (in + out)` (Glorot and Bengio, 2010).
 
@@ -71,7 +72,7 @@ def glorot_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any
     return uniform(key, shape, sqrt(6.0 / sum(fans(shape))), dtype)
 
 
-def glorot_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+def glorot_normal(key: Any, shape: Sequence[int] | int, dtype: object = "f32") -> Any:
     """
     Return normally distributed numbers with variance `2 / (in + out)` (Glorot and Bengio, 2010).
 
@@ -80,7 +81,7 @@ def glorot_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
     return normal(key, shape, sqrt(2.0 / sum(fans(shape))), dtype)
 
 
-def he_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+def he_uniform(key: Any, shape: Sequence[int] | int, dtype: object = "f32") -> Any:
     """
     Return uniformly distributed numbers with variance `2 / in`, for layers with ReLU (He et al., 2015).
 
@@ -89,7 +90,7 @@ def he_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
     return uniform(key, shape, sqrt(6.0 / fans(shape)[0]), dtype)
 
 
-def he_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+def he_normal(key: Any, shape: Sequence[int] | int, dtype: object = "f32") -> Any:
     """
     Return normally distributed numbers with variance `2 / in`, for layers with ReLU (He et al., 2015).
 
@@ -98,7 +99,7 @@ def he_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
     return normal(key, shape, sqrt(2.0 / fans(shape)[0]), dtype)
 
 
-def lecun_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+def lecun_uniform(key: Any, shape: Sequence[int] | int, dtype: object = "f32") -> Any:
     """
     Return uniformly distributed numbers with variance `1 / in` (LeCun et al., 1998).
 
@@ -107,7 +108,7 @@ def lecun_uniform(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
     return uniform(key, shape, sqrt(3.0 / fans(shape)[0]), dtype)
 
 
-def lecun_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
+def lecun_normal(key: Any, shape: Sequence[int] | int, dtype: object = "f32") -> Any:
     """
     Return normally distributed numbers with variance `1 / in` (LeCun et al., 1998).
 
@@ -116,12 +117,13 @@ def lecun_normal(key: Any, shape: Sequence[int], dtype: object = "f32") -> Any:
     return normal(key, shape, sqrt(1.0 / fans(shape)[0]), dtype)
 
 
-def orthogonal(key: Any, shape: Sequence[int], scale: float = 1.0, dtype: object = "f32") -> Any:
+def orthogonal(key: Any, shape: Sequence[int] | int, scale: float = 1.0, dtype: object = "f32") -> Any:
     """
     Return a Haar-distributed matrix with orthonormal rows or columns, whichever are fewer, times `scale`.
 
     See `rlx.random.orthogonal` (Saxe et al., 2014).
     """
+    shape = shape_of(shape)
     matrix = orthogonal_matrices(key, shape[0], (), "f64", prod(shape[1:]))
     return function("cast")((float(scale) * matrix).reshape(shape), dtype)
 
@@ -153,7 +155,7 @@ def _is_shape(leaf: Any) -> bool:
     return type(leaf) is tuple and all(isinstance(size, int) for size in leaf)
 
 
-def fans(shape: Sequence[int]) -> tuple[int, int]:
+def fans(shape: Sequence[int] | int) -> tuple[int, int]:
     """
     Return `(fan_in, fan_out)`: the inputs per output and the outputs per input of a weight of this shape.
 
@@ -164,6 +166,7 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
 
     Raises GraphError for a shape of fewer than two dimensions.
     """
+    shape = shape_of(shape)
     if len(shape) < 2:
         raise GraphError(
             f"expected a weight of two or more dimensions, got shape {list(shape)}; use init.normal or init.uniform"

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_rlx.builder import AnyGraph, as_graph_module
+from xdsl_rlx.checkpoint_files import checked_path
 from xdsl_rlx.compiling import lowered
 from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
@@ -57,13 +58,14 @@ def report(
     It contains the graph with its fusion groups and kernels, and the text of every stage with the source of each line.
     It also shows the use of the arena over time, and the profile if one is given. Raises the errors of `inspect`.
     """
+    place = checked_path("report", path)
     source, _ = _source_and_program(graph, threads)
     count = graph.threads if isinstance(graph, CompiledGraph) else thread_count(threads)
     try:
         text = page_of(source, count, cost_model(), None if profile is None else _shown(profile))
     except (PassFailedException, VerifyException) as error:
         raise GraphError(str(error)) from error
-    Path(path).write_text(text, encoding="utf-8")
+    Path(place).write_text(text, encoding="utf-8")
 
 
 def _shown(profile: Profile) -> PageProfile:

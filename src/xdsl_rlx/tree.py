@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -124,8 +124,21 @@ class Flatten:
 
 
 def unflatten(spec: Spec, leaves: Sequence[Any]) -> Tree:
-    """Return the tree with this spec and these leaves: the inverse of `flatten`."""
-    return optree.tree_unflatten(spec, leaves)
+    """
+    Return the tree with this spec and these leaves: the inverse of `flatten`.
+
+    Raises GraphError for another number of leaves.
+    """
+    try:
+        return optree.tree_unflatten(spec, leaves)
+    except (AttributeError, TypeError, ValueError) as error:
+        count = _checked(spec).num_leaves
+        if not isinstance(leaves, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphTypeError(f"unflatten: leaves: expected a sequence of {count}, got {shown(leaves)}") from None
+        if str(error).startswith(("Too few leaves", "Too many leaves")):
+            found = len(leaves) if hasattr(leaves, "__len__") else "fewer" if "few" in str(error) else "more"
+            raise GraphError(f"unflatten: leaves: expected {count} for the tree {spec}, got {found}") from None
+        raise
 
 
 @checked

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.arrays import is_number
-from xdsl_rlx.dialects.calls import checked
+from xdsl_rlx.dialects.calls import called_as, checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.compositions import stack
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -52,6 +52,7 @@ def scan(
     `checkpoints=k`, a gradient keeps `k` carries and recomputes the others. Raises GraphError for a carry that changes
     its tree, shape or element type, and for axes of different lengths.
     """
+    body = called_as("scan: body(carry, x)", body)
     if is_eager(init, xs) and (ran := _scanned(body, init, xs, length, reverse)) is not None:
         return ran
     builder = builder_of(init, xs)
@@ -100,6 +101,7 @@ def cond(pred: Any, then: Callable[..., Tree], otherwise: Callable[..., Tree], *
     `pred` is one boolean, or a number that is true if it is not 0. Both branches return trees of the same structure,
     shapes and element types.
     """
+    then, otherwise = called_as("cond: then(*operands)", then), called_as("cond: otherwise(*operands)", otherwise)
     if is_eager(pred, operands):
         return then(*operands) if pred else otherwise(*operands)
     builder = builder_of(pred, operands)
@@ -129,6 +131,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Tree]], *operands: Tree)
     `index` is one integer, clamped to the valid range. All branches return trees of the same structure, shapes and
     element types. Raises GraphError for branches that do not, and for no branches.
     """
+    branches = [called_as(f"switch: branches[{n}](*operands)", one) for n, one in enumerate(branches)]
     if is_eager(index, operands) and branches:
         return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
     builder = builder_of(index, operands)
@@ -159,17 +162,19 @@ def remat(fun: Callable[_P, _R]) -> Callable[_P, _R]:
     Arguments and results are trees. Values, gradients of every order and batches are those of `fun`.
     """
 
+    given = called_as("remat", fun)
+
     @wraps(fun)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> Any:
         if is_eager(args, kwargs):
-            return fun(*args, **kwargs)
+            return given(*args, **kwargs)
         builder = builder_of(args, kwargs)
         if builder is None:
             return computed(call, args, kwargs)
         found: list[OpLeaves] = []
 
         def body() -> tuple[Value, ...]:
-            found.append(OpLeaves.of(builder, fun(*args, **kwargs), numbers=True))
+            found.append(OpLeaves.of(builder, given(*args, **kwargs), numbers=True))
             return tuple(found[0].values)
 
         results = builder.remat(body)
@@ -186,13 +191,14 @@ def map(f: Callable[[Tree], Tree], xs: Tree, batch_size: int | None = None) -> T
     With `batch_size`, `rlx.vmap(f)` computes that number of elements at a time. It needs less memory than `rlx.vmap`
     of all elements. Raises GraphError for leading axes of different lengths.
     """
+    each_of = called_as("map: f(x)", f)
     if is_eager(xs) and batch_size is None:
-        return scan(lambda carry, x: (carry, f(x)), np.int32(0), xs)[1]
+        return scan(lambda carry, x: (carry, each_of(x)), np.int32(0), xs)[1]
     builder = builder_of(xs)
     if builder is None:
         return computed(lambda xs: map(f, xs, batch_size), (xs,), {})
     if batch_size is None:
-        return scan(lambda carry, x: (carry, f(x)), np.int32(0), xs)[1]
+        return scan(lambda carry, x: (carry, each_of(x)), np.int32(0), xs)[1]
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise GraphError(f"map: batch_size: expected an integer of at least 1, got {batch_size!r}")
     leaves, spec = flatten(xs)
@@ -223,6 +229,7 @@ def associative_scan(fn: Callable[[Tree, Tree], Tree], elems: Tree, reverse: boo
     stacked elements: corresponding elements along `axis`. (Blelloch, 1990, Prefix sums and their applications) Raises
     GraphError for axes of different lengths, and for a result of another structure or shape.
     """
+    fn = called_as("associative_scan: fn(a, b)", fn)
     builder = builder_of(elems)
     if builder is None:
         return computed(lambda elems: associative_scan(fn, elems, reverse, axis), (elems,), {})
@@ -292,6 +299,7 @@ def while_loop(
 
     `max_iterations` is an upper bound of the number of iterations; with it, the loop has a reverse-mode gradient.
     """
+    test, body = called_as("while_loop: test(carry)", test), called_as("while_loop: body(carry)", body)
     if is_eager(init):
         trips = 0
         while (max_iterations is None or trips < max_iterations) and test(init):
@@ -323,6 +331,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Tree], Tree], init: T
     If both bounds are Python integers it is a `scan`, which has a reverse-mode gradient; otherwise it is a
     `while_loop`.
     """
+    body = called_as("fori_loop: body(i, carry)", body)
     if is_eager(lower, upper, init):
         for i in range(int(lower), int(upper)):
             init = body(i, init)

@@ -10,7 +10,7 @@ into theirs. Called with arrays, it is compiled first. So there is one mechanism
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import update_wrapper
 from types import MethodType
 from typing import Any, ParamSpec, TypeVar
@@ -31,7 +31,7 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, dims, element_of, shape_
 from xdsl_rlx.distributed import all_reduce
 from xdsl_rlx.static_keys import is_array_like, is_static_leaf
 from xdsl_rlx.tracing import Mode, Modes, builder_of, name_of, traced
-from xdsl_rlx.tree import NAMESPACE, Tree, flatten, leaves_like, paths, unflatten
+from xdsl_rlx.tree import NAMESPACE, Spec, Tree, flatten, leaves_like, paths, unflatten
 
 __all__ = ["Which"]
 
@@ -312,6 +312,7 @@ def vmap(function: Function, in_axes: Tree = 0, out_axes: Tree = 0) -> TreeFunct
             for name, axis in zip(one.inputs, of_one, strict=True)
             if name is not None and axis is not None
         }
+        _check_out_axes(out_axes, call.traced.results)
         call.give([flatten(one.value)[0] for one in arguments])
         found = call.inlined(on_graphs.vmap(call.traced.graph, list(names), size, names))
         every = call.traced.with_fixed(found)
@@ -342,6 +343,19 @@ def _axes_of(in_axes: Tree, parameters: Parameters, argument: Argument, values: 
     if wrong := [one for one in found if one is not None and type(one) is not int]:
         raise GraphError(f"in_axes: expected integers or None, got {shown(wrong[0])}")
     return [None if is_static_leaf(leaf) else one for leaf, one in zip(leaves, found, strict=True)]
+
+
+def _check_out_axes(out_axes: Tree, results: Spec) -> None:
+    """GraphError unless they are integers in a prefix of the tree of the results."""
+    try:
+        axes = optree.broadcast_prefix(out_axes, unflatten(results, range(results.num_leaves)), namespace=NAMESPACE)
+    except ValueError as error:
+        raise GraphError(
+            f"out_axes: expected an integer, or a prefix of the tree of the results with one for each, got "
+            f"{shown(out_axes)}: {error}"
+        ) from None
+    if wrong := [one for one in axes if not hasattr(one, "__index__")]:
+        raise GraphError(f"out_axes: expected integers, got {shown(wrong[0])}")
 
 
 def _named_axes(in_axes: Mapping[str, Tree], parameters: Parameters, values: Sequence[Any]) -> dict[Place, Tree]:
@@ -454,8 +468,11 @@ class _Chosen:
 
     def __init__(self, parameters: Parameters, argnums: Which):
         self._parameters = parameters
-        self.several = not isinstance(argnums, int | str)
-        self._which: tuple[int | str, ...] = tuple(argnums) if not isinstance(argnums, int | str) else (argnums,)
+        # as they are given to value_and_grad, whose arguments are not converted
+        given: Any = argnums
+        self.several = isinstance(given, Iterable) and not isinstance(given, str)
+        every: list[Any] = [*given] if self.several else [given]
+        self._which: tuple[int | str, ...] = tuple(int(x) if isinstance(x, np.integer) else x for x in every)
         for one in self._which:
             parameters.check_known(one, "argnums")
 

@@ -41,7 +41,7 @@ SHOWN = [entity for name in SECTIONS if inspect.isclass(entity := _class_named(n
 
 def _own(entity: type) -> dict[str, object]:
     """Public methods and properties, but those of NumPy, of xDSL, of a class that is shown too, and that build ops."""
-    bases = [base for base in entity.__mro__[1:] if base in SHOWN or base is GraphBuilder]
+    bases = [base for base in entity.__mro__ if base is GraphBuilder or (base is not entity and base in SHOWN)]
     fields = getattr(entity, "__dataclass_fields__", {})
     return {
         name: member

@@ -11,6 +11,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
+from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.lowering.backend.driver.arena import aligned_bytes
 from xdsl_rlx.lowering.backend.driver.dtypes import dtype_of
 from xdsl_rlx.lowering.backend.driver.layout import CACHE_LINE
@@ -52,7 +53,12 @@ class Weights(MutableMapping[str, Array]):
 
     def __init__(self, values: Mapping[str, object] | None = None) -> None:
         self._entries: dict[str, _Entry] = {}
-        self._given: dict[str, object] = dict(values or {})
+        try:
+            self._given: dict[str, object] = {} if values is None else dict(values)
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(
+                f"Weights: values: expected a dict from the names of params to arrays, got {shown(values)}"
+            ) from None
 
     def __reduce__(self) -> NoReturn:
         raise ArgumentTypeError(

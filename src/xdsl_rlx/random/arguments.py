@@ -17,8 +17,8 @@ import numpy as np
 from xdsl_rlx.builder import Value
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.arrays import read_array
-from xdsl_rlx.dialects.calls import shown
-from xdsl_rlx.dialects.errors import GraphError
+from xdsl_rlx.dialects.calls import shown, traced_note
+from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.shapes import DTYPE_NAMES
 
 FLOATS = ("f16", "bf16", "f32", "f64")
@@ -41,7 +41,9 @@ def shape_of(shape: Any, name: str = "shape") -> tuple[int, ...]:
     try:
         found = (index(shape),) if not isinstance(shape, Sequence) else tuple(map(index, shape))
     except TypeError:
-        raise GraphError(f"{name}: expected a sequence of integers, got {shown(shape)}") from None
+        raise GraphTypeError(
+            f"{name}: expected a sequence of integers, got {shown(shape)}{traced_note(shape)}"
+        ) from None
     if any(extent < 0 for extent in found):
         raise GraphError(f"{name}: expected extents of at least 0, got {list(found)}")
     return found

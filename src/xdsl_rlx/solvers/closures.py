@@ -15,7 +15,7 @@ import numpy as np
 
 from xdsl_rlx.binding import parameters_of
 from xdsl_rlx.builder import HirGraph
-from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.dialects.calls import called_as, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Value
@@ -154,3 +154,9 @@ def check_function(what: str, found: object) -> None:
     """Raise GraphTypeError unless an argument is a function."""
     if not callable(found):
         raise GraphTypeError(f"{what}: expected a function, got {shown(found)}")
+
+
+def given_function(what: str, parameters: str, found: Callable[..., Any]) -> Callable[..., Any]:
+    """An argument as a function of these parameters; GraphTypeError for another object, and in calls for others."""
+    check_function(what, found)
+    return called_as(f"{what}({parameters})", found)

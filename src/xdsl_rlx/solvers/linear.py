@@ -13,13 +13,13 @@ import numpy as np
 
 from xdsl_rlx.composite import composite
 from xdsl_rlx.custom_derivatives import custom_jvp, custom_vjp
-from xdsl_rlx.dialects.calls import checked
+from xdsl_rlx.dialects.calls import called_as, checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.indexing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from xdsl_rlx.nn.arguments import check_integer, kind_of
 from xdsl_rlx.op_functions import function
-from xdsl_rlx.solvers.closures import Closed, Unknowns, builder_for, check_function, closed, norm, squared
+from xdsl_rlx.solvers.closures import Closed, Unknowns, builder_for, closed, given_function, norm, squared
 from xdsl_rlx.tree import Tree
 from xdsl_rlx.tree import map as tree_map
 from xdsl_rlx.tree_control import while_loop
@@ -143,8 +143,10 @@ def custom_linear_solve(
     number of iterations do not allow. Derivatives of up to third order are defined. With `has_aux` the solvers return
     `(x, aux)`.
     """
-    check_function("custom_linear_solve: matvec", matvec)
-    check_function("custom_linear_solve: solve", solve)
+    matvec = given_function("custom_linear_solve: matvec", "x", matvec)
+    solve = given_function("custom_linear_solve: solve", "matvec, b", solve)
+    if transpose_solve is not None:
+        transpose_solve = given_function("custom_linear_solve: transpose_solve", "transposed, g", transpose_solve)
     builder = builder_for(b)
     unknowns = Unknowns.of(builder, b, "b")
     b = unknowns.unravel(unknowns.vector)
@@ -297,10 +299,11 @@ def _on_vectors(name: str, argument: str, A: Any, unknowns: Unknowns) -> Matvec:
         shape = tuple(np.shape(A))
         if len(shape) != 2 or shape[0] != shape[1]:
             raise GraphError(f"{name}: {argument}: expected a square matrix or a function, got shape {list(shape)}")
+    function = called_as(f"{name}: {argument}(x)", A) if callable(A) else None
 
     def product(x: Any) -> Any:
         tree = unknowns.unravel(x)
-        return unknowns.read(A(tree) if callable(A) else A @ tree, f"{name}: the result of {argument}")
+        return unknowns.read(A @ tree if function is None else function(tree), f"{name}: the result of {argument}")
 
     return product
 

@@ -20,7 +20,7 @@ from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.nn.arguments import kind_of
 from xdsl_rlx.op_functions import function
-from xdsl_rlx.solvers.closures import Unknowns, builder_for, check_function, closed, scope
+from xdsl_rlx.solvers.closures import Unknowns, builder_for, closed, given_function, scope
 from xdsl_rlx.tree import Tree, flatten, ravel, unflatten
 from xdsl_rlx.tree import map as tree_map
 from xdsl_rlx.tree_control import scan
@@ -97,7 +97,7 @@ def odeint(
     for `mxstep` steps an interval. Names are those of `jax.experimental.ode.odeint`. Raises GraphError for times that
     are no vector, complex numbers, and results of `func` that are not like `y0`.
     """
-    check_function("odeint: func", func)
+    func = given_function("odeint: func", "y, t, *args", func)
     builder = builder_for(y0, t, args)
     unknowns = Unknowns.of(builder, y0, "y0")
     if kind_of(unknowns.vector) == "c":

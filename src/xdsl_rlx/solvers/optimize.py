@@ -15,7 +15,7 @@ from xdsl_rlx.composite import composite
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.nn.arguments import check_integer, kind_of
 from xdsl_rlx.op_functions import function
-from xdsl_rlx.solvers.closures import Unknowns, arguments_of, builder_for, check_function, closed, norm, squared
+from xdsl_rlx.solvers.closures import Unknowns, arguments_of, builder_for, closed, given_function, norm, squared
 from xdsl_rlx.solvers.linear import Matvec, cg_vectors
 from xdsl_rlx.solvers.roots import dense_solve, implicit_root
 from xdsl_rlx.tree import Tree, ravel
@@ -61,7 +61,7 @@ def lbfgs(
     conjugate gradients on the Hessian at the minimum. Like `jaxopt.LBFGS` and `scipy.optimize.minimize`. (Liu and
     Nocedal, 1989)
     """
-    check_function("lbfgs: fun", fun)
+    fun = given_function("lbfgs: fun", "x, *args", fun)
     for name, given, least in (("maxiter", maxiter, 0), ("history", history, 1), ("maxls", maxls, 1)):
         check_integer("lbfgs", name, given, least)
     builder = builder_for(x0)
@@ -221,7 +221,7 @@ def levenberg_marquardt(
     `x` has implicit derivatives by `args` and captured values, with the Hessian of the sum. Like
     `jaxopt.LevenbergMarquardt` and `scipy.optimize.least_squares(method="lm")`. (Marquardt, 1963; Nielsen, 1999)
     """
-    check_function("levenberg_marquardt: residual", residual)
+    residual = given_function("levenberg_marquardt: residual", "x, *args", residual)
     check_integer("levenberg_marquardt", "maxiter", maxiter, 0)
     builder = builder_for(x0)
     unknowns = _real("levenberg_marquardt", Unknowns.of(builder, x0, "x0"))

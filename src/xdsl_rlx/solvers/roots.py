@@ -25,6 +25,7 @@ from xdsl_rlx.solvers.closures import (
     builder_for,
     check_function,
     closed,
+    given_function,
     norm,
     scope,
     squared,
@@ -118,8 +119,9 @@ def custom_root(
     in reverse mode. `initial_guess`, and what `solve` captures beside `f`, have no derivatives. With `has_aux` `solve`
     returns `(x, aux)`. Raises GraphError for results that are not like `initial_guess`.
     """
-    for name, one in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
-        check_function(f"custom_root: {name}", one)
+    f = given_function("custom_root: f", "x", f)
+    solve = given_function("custom_root: solve", "f, initial_guess", solve)
+    tangent_solve = given_function("custom_root: tangent_solve", "linear, y", tangent_solve)
     builder = builder_for(initial_guess)
     unknowns = Unknowns.of(builder, initial_guess, "initial_guess")
     x0 = unknowns.unravel(unknowns.vector)
@@ -185,7 +187,7 @@ def bisect(
     `scipy.optimize.bisect`.
     """
     builder = builder_for(lower, upper)
-    check_function("bisect: f", f)
+    f = given_function("bisect: f", "x, *args", f)
     check_integer("bisect", "maxiter", maxiter, 0)
     low, high = (x if hasattr(x, "dtype") else np.asarray(x, np.float64) for x in (lower, upper))
     # an interval for each element of the result of f, which further arguments may have
@@ -287,7 +289,8 @@ def _prepared(name: str, f: Any, x0: Tree, maxiter: int) -> tuple[MirBuilder, Un
 
 
 def _on_vectors(name: str, f: Callable[..., Tree], args: tuple[Any, ...], unknowns: Unknowns) -> Matvec:
-    return lambda x: unknowns.read(f(unknowns.unravel(x), *args), f"{name}: the result of f")
+    given = given_function(f"{name}: f", "x, *args", f)
+    return lambda x: unknowns.read(given(unknowns.unravel(x), *args), f"{name}: the result of f")
 
 
 def _tolerance(unknowns: Unknowns, tol: float | None) -> float:
