@@ -14,6 +14,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.calls import called_as
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.bodies import (
     BodyOp,
@@ -268,6 +269,7 @@ class BranchBuilder(BuilderCore):
         """
         if max_iterations is not None and not 0 <= max_iterations <= MOST_ITERATIONS:
             raise GraphError(f"while_loop: expected max_iterations from 0 to {MOST_ITERATIONS}, got {max_iterations}")
+        cond, body = called_as("while_loop: cond(carry)", cond), called_as("while_loop: body(carry)", body)
         carries = [self.operand(x) for x in several(init)]
         first, second = (Block(arg_types=[x.type for x in carries]) for _ in range(2))
 
@@ -321,7 +323,7 @@ class BranchBuilder(BuilderCore):
             returned: dict[str, Any] = {}
             for (what, function), block in zip(functions.items(), blocks, strict=True):
                 with filling(self.builder, block):
-                    returned[what] = function(*given)
+                    returned[what] = called_as(f"{name}: {what}", function)(*given)
             one = not is_several(next(iter(returned.values())))
             if len({(is_several(found), len(several(found))) for found in returned.values()}) > 1:
                 raise GraphError(f"{name}: {_counts(returned)}")

@@ -11,6 +11,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.calls import called_as
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.bodies import (
     BodyOp,
@@ -215,7 +216,7 @@ class RegionBuilder(BuilderCore):
     def _fill(self, name: str, function: Function, block: Block) -> None:
         """End a block with the one value that a function returns of its arguments."""
         with filling(self.builder, block):
-            found = function(*map(self.value, block.args))
+            found = called_as(f"{name}: fn", function)(*map(self.value, block.args))
             if is_several(found):
                 raise GraphError(f"{name}: the body returns a tuple of {len(found)}, expected one value")
             like = block.args[0] if block.args else None

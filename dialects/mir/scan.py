@@ -12,6 +12,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_rlx.dialects.calls import called_as
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.bodies import (
     BodyOp,
@@ -166,7 +167,7 @@ class ScanBuilder(BuilderCore):
         args = [self.value(arg) for arg in block.args]
         first, rest = args[: len(carries)], args[len(carries) :]
         with cleared_on_error(block), filling(self.builder, block):
-            found = body(
+            found = called_as("scan: body(carry, x)", body)(
                 tuple(first) if is_several(init) else first[0],
                 None if xs is None else tuple(rest) if is_several(xs) else rest[0],
             )

@@ -14,7 +14,7 @@ from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 
 from xdsl_rlx.dialects import constants
-from xdsl_rlx.dialects.calls import checked, shown
+from xdsl_rlx.dialects.calls import called_as, checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.custom import Option, Registration, Shaped, ShapeRule, find, register
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -101,7 +101,7 @@ def custom_op(
         shapes = _shape_of_graph(function) if shape is None else _with_defaults(shape, function)
         kind = register(Registration(name, shapes, key, lasts), own_nest)
         definition = None if own_nest else _building(function)
-        rules = [None if rule is None else _building(_with_defaults(rule, function)) for rule in (vjp, jvp, vmap)]
+        rules = _rules(name, function, {"vjp": vjp, "jvp": jvp, "vmap": vmap})
         add_rows(kind, Functions(definition, rules[0], rules[1], rules[2], dict(inert or {})))
         if own_nest:
             counts = iterations if isinstance(iterations, int) else _with_defaults(iterations, function)
@@ -134,6 +134,16 @@ def _building(function: Callable[..., Any]) -> Callable[..., Any]:
             return _moved(function(own, *_moved(given, own), **options), b)
 
     return call
+
+
+def _rules(
+    name: str, function: Callable[..., Any], rules: Mapping[str, Callable[..., Any] | None]
+) -> list[Callable[..., Any] | None]:
+    """The rules of the op that `function` defines; GraphTypeError for one in a call that it does not take."""
+    return [
+        None if rule is None else _building(called_as(f'op "{name}": {what}', _with_defaults(rule, function)))
+        for what, rule in rules.items()
+    ]
 
 
 def _moved(given: Any, to: MirBuilder) -> Any:

@@ -73,6 +73,44 @@ CALLS: dict[str, Callable[[Callable[..., Any]], Any]] = {
 }
 
 
+def in_graph(build: Callable[[rlx.Graph, rlx.Value], Any]) -> Any:
+    """What a method of a graph builds of an input."""
+    g = rlx.Graph("g")
+    return build(g, g.input("x", (3,)))
+
+
+def with_rule_of_op(rule: Callable[..., Any]) -> Any:
+    """The gradient of a custom op with this rule."""
+
+    @rlx.custom_op("given.twice", vjp=rule, replace=True)
+    def twice(b: rlx.GraphBuilder, x: rlx.Value) -> rlx.Value:
+        return x * 2.0
+
+    return rlx.grad(lambda x: twice(x).sum())(X)
+
+
+METHODS: dict[str, Callable[[Callable[..., Any]], Any]] = {
+    "scan: body(carry, x)": lambda f: in_graph(lambda g, x: g.scan(f, x, x)),
+    "while_loop: cond(carry)": lambda f: in_graph(lambda g, x: g.while_loop(f, same, x)),
+    "while_loop: body(carry)": lambda f: in_graph(lambda g, x: g.while_loop(lambda x: x.sum() < 1, f, x)),
+    "cond: the first branch": lambda f: in_graph(lambda g, x: g.cond(True, f, same, x)),
+    "switch: branch 1": lambda f: in_graph(lambda g, x: g.switch(0, [same, f], x)),
+    "remat: the body": lambda f: in_graph(lambda g, x: g.remat(f, x)),
+    "elementwise_region: fn": lambda f: in_graph(lambda g, x: g.elementwise_region(f, x)),
+    'op "given.twice": vjp': with_rule_of_op,
+}
+
+
+@pytest.mark.parametrize("call", METHODS)
+def test_a_function_that_a_method_of_a_graph_does_not_call_so_is_named(call: str):
+    # a rule is called by a pass, which makes GraphError of all that it raises
+    kind = rlx.GraphError if call.startswith("op ") else GraphTypeError
+    for function in (none, three):
+        with pytest.raises(kind) as caught:
+            METHODS[call](function)
+        assert str(caught.value).startswith(f"{call}: {function.__name__}() ")
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_a_function_that_does_not_take_its_arguments_is_named(call: str):
     three_fit = call.startswith("same: jvps")
