@@ -83,12 +83,7 @@ def custom_op(
     version they are cached for this process only. Raises GraphError for a name that is already registered, unless
     `replace` is set.
     """
-    if kernel not in KINDS:
-        raise GraphError(f'op "{name}": expected kernel to be one of {", ".join(KINDS)}, got {kernel!r}')
-    if not name:
-        raise GraphError("expected a name for the op, got ''")
-    if kernel == "nest" and shape is None:
-        raise GraphError(f'op "{name}": expected a shape rule with kernel="nest", got none; pass shape=')
+    _check(name, kernel, shape)
 
     def decorate(function: Callable[..., Any]) -> CustomKernel:
         if not callable(function):
@@ -109,6 +104,16 @@ def custom_op(
         return CustomKernel(name, function)
 
     return decorate
+
+
+def _check(name: str, kernel: str, shape: ShapeRule | None) -> None:
+    """GraphError for a definition that lacks something."""
+    if kernel not in KINDS:
+        raise GraphError(f'op "{name}": expected kernel to be one of {", ".join(KINDS)}, got {kernel!r}')
+    if not name:
+        raise GraphError("expected a name for the op, got ''")
+    if kernel == "nest" and shape is None:
+        raise GraphError(f'op "{name}": expected a shape rule with kernel="nest", got none; pass shape=')
 
 
 def _with_defaults(rule: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:

@@ -87,7 +87,7 @@ def jvp(graph: GraphModule, tangent_for: Sequence[str] | str) -> GraphModule:
     Return a graph that computes the outputs of `graph` and then the tangent of each output.
 
     The tangent of each named argument is a new input `tangent_<name>`, behind the other inputs in the names' order.
-    A call by position gives inputs in front of params, so tangents stand in front of params there. The tangent of an
+    A call by position gives inputs before params, so tangents precede params there. The tangent of an
     output that does not depend on the named arguments is zero.
     """
     return derived(graph, tangent_passes(names_of(tangent_for)))
