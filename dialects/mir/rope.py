@@ -102,7 +102,15 @@ class Rotates(TensorOp, abc.ABC):
         return heads_of(shape_of(self.x), self.layout.data, self.num_heads.value.data, "x")
 
 
-class RopeOp(Rotates, MirOp, name="mir.rope"):
+class RotationOp(Rotates, MirOp, abc.ABC):
+    """A rotation of `mir`, forwards or backwards."""
+
+    def infer_types(self) -> tuple[Attribute]:
+        check_rotation(self.x, (self.cos, self.sin), self.heads, self.n_rot.value.data)
+        return (self.x.type,)
+
+
+class RopeOp(RotationOp, name="mir.rope"):
     """
     Rotate the pairs of the first `n_rot` features of each head: `(a, b) -> (a c - b s, b c + a s)`.
 
@@ -114,19 +122,11 @@ class RopeOp(Rotates, MirOp, name="mir.rope"):
 
     traits = traits_def(HasKernel())
 
-    def infer_types(self) -> tuple[Attribute]:
-        check_rotation(self.x, (self.cos, self.sin), self.heads, self.n_rot.value.data)
-        return (self.x.type,)
 
-
-class RopeBackwardOp(Rotates, MirOp, name="mir.rope_backward"):
+class RopeBackwardOp(RotationOp, name="mir.rope_backward"):
     """The cotangent of x in `mir.rope`: `dy`, the operand x, rotated back, `(a, b) -> (a c + b s, b c - a s)`."""
 
     x: Tensor = tensor(alias="dy")
-
-    def infer_types(self) -> tuple[Attribute]:
-        check_rotation(self.x, (self.cos, self.sin), self.heads, self.n_rot.value.data)
-        return (self.x.type,)
 
 
 class AxialRope2dOp(MirOp, name="mir.axial_rope_2d"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import keyword
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import lru_cache, wraps
 from html import escape
 from inspect import isfunction
@@ -377,11 +377,10 @@ class Graph(GraphBuilder, PluginMethods):
         results = [v.ssa for v in self._outputs]
         self._block.add_op(ReturnOp.create(operands=results))
         self._sealed = True
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._unseal)
             self._declare(results)
-        except BaseException:
-            self._unseal()
-            raise
+            undo.pop_all()
 
     def _declare(self, results: Sequence[SSAValue]) -> None:
         """Give the function its type, and its arguments and results their names."""

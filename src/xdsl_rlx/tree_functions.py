@@ -31,7 +31,7 @@ from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, dims, element_of, shape_
 from xdsl_rlx.distributed import all_reduce
 from xdsl_rlx.static_keys import is_array_like, is_static_leaf
 from xdsl_rlx.tracing import Mode, Modes, builder_of, name_of, traced
-from xdsl_rlx.tree import NAMESPACE, Spec, Tree, flatten, leaves_like, paths, unflatten
+from xdsl_rlx.tree import NAMESPACE, Tree, flatten, leaves_like, paths, unflatten
 
 __all__ = ["Which"]
 
@@ -312,11 +312,10 @@ def vmap(function: Function, in_axes: Tree = 0, out_axes: Tree = 0) -> TreeFunct
             for name, axis in zip(one.inputs, of_one, strict=True)
             if name is not None and axis is not None
         }
-        _check_out_axes(out_axes, call.traced.results)
         call.give([flatten(one.value)[0] for one in arguments])
         found = call.inlined(on_graphs.vmap(call.traced.graph, list(names), size, names))
         every = call.traced.with_fixed(found)
-        places = optree.broadcast_prefix(out_axes, unflatten(call.traced.results, every), namespace=NAMESPACE)
+        places = _axes_of_results(out_axes, unflatten(call.traced.results, every))
         moved = [v if is_static_leaf(v) else _moved(v, at) for v, at in zip(every, places, strict=True)]
         return unflatten(call.traced.results, moved)
 
@@ -345,10 +344,10 @@ def _axes_of(in_axes: Tree, parameters: Parameters, argument: Argument, values: 
     return [None if is_static_leaf(leaf) else one for leaf, one in zip(leaves, found, strict=True)]
 
 
-def _check_out_axes(out_axes: Tree, results: Spec) -> None:
-    """GraphError unless they are integers in a prefix of the tree of the results."""
+def _axes_of_results(out_axes: Tree, results: Tree) -> list[Any]:
+    """The axes of the leaves of the results; GraphError unless they are integers in a prefix of the tree of these."""
     try:
-        axes = optree.broadcast_prefix(out_axes, unflatten(results, range(results.num_leaves)), namespace=NAMESPACE)
+        axes = optree.broadcast_prefix(out_axes, results, namespace=NAMESPACE)
     except ValueError as error:
         raise GraphError(
             f"out_axes: expected an integer, or a prefix of the tree of the results with one for each, got "
@@ -356,6 +355,7 @@ def _check_out_axes(out_axes: Tree, results: Spec) -> None:
         ) from None
     if wrong := [one for one in axes if not hasattr(one, "__index__")]:
         raise GraphError(f"out_axes: expected integers, got {shown(wrong[0])}")
+    return axes
 
 
 def _named_axes(in_axes: Mapping[str, Tree], parameters: Parameters, values: Sequence[Any]) -> dict[Place, Tree]:
