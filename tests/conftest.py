@@ -115,4 +115,5 @@ def common_caches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture(scope="session")
 def mpi_python(request: pytest.FixtureRequest) -> str:
     """The Python of the environment whose MPI runs jobs of several processes."""
-    return request.config.getoption("--mpi-python") or sys.executable
+    # jobs have working directories of their own
+    return os.path.abspath(request.config.getoption("--mpi-python") or sys.executable)

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from distributed_texts import BEGIN
 
+ENDED_BY_LAUNCHER = ("APPLICATION TIMED OUT", "time limit for job execution has been reached")
+"""What the launchers of MPICH and Open MPI say of a job that hangs."""
+
 
 def run_job(
     text: str,
@@ -22,7 +25,8 @@ def run_job(
     """
     Run a program in several processes and return what they print; their working directory is the folder.
 
-    A launcher ends a job that hangs, after a minute. `python` is that of the environment whose MPI is used.
+    A launcher ends a job that hangs, after a minute, and says so: `ENDED_BY_LAUNCHER`.
+    `python` is that of the environment whose MPI is used.
     """
     script = folder / "program.py"
     script.write_text(BEGIN.format(engine="mpi", timeout=timeout) + text)

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -126,16 +125,9 @@ def test_an_interrupt_ends_a_program_of_many_launches(chain: rlx.Graph, threads:
     w, done = np.eye(SIDE, dtype=np.float32), np.zeros((SIDE, SIDE), np.float32)
     graph.set_param("w", w)
     graph.set_param("done", done)
-    interrupted = list[float]()
-
-    def note() -> None:
-        interrupted.append(time.perf_counter())
-        interrupt()
-
-    alarm(once(note))
+    alarm(once(interrupt))
     with pytest.raises(KeyboardInterrupt):
         graph(np.zeros((SIDE, SIDE), np.float32))
-    assert time.perf_counter() - interrupted[0] < 0.5
     # the last launch, which updates it, was never reached
     assert np.array_equal(graph.weights["done"], done) and np.array_equal(graph.weights["w"], w)
 

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import fcntl
+import os
+import stat
 import sys
+import termios
+import time
 from types import TracebackType
 from typing import Any
 
@@ -20,6 +25,9 @@ from xdsl_rlx.lowering.backend.driver.collectives import COLLECTIVES, ELEMENTS, 
 from xdsl_rlx.lowering.backend.driver.layout import MOST_REQUESTS, WORD, EngineTable
 from xdsl_rlx.lowering.backend.driver.process import address, driver, words
 from xdsl_rlx.lowering.run_errors import DistributedError
+
+_LONGEST_WAIT = 1.0
+"""Seconds for which the end of a job waits for the reader of its output."""
 
 
 class MpiEngine(Engine):
@@ -42,7 +50,7 @@ class MpiEngine(Engine):
         self._comm.Set_errhandler(MPI.ERRORS_RETURN)
         self.rank, self.size, self.timeout = self._comm.rank, self._comm.size, timeout
         self._words = words(self._table())
-        _end_all_on_errors(self._comm)
+        _end_all_on_errors(self._mpi.COMM_WORLD)
         atexit.register(self._leave)
 
     @property
@@ -112,17 +120,42 @@ class MpiEngine(Engine):
     def _leave(self) -> None:
         if self.failure() is not None:
             # the end of MPI would wait for the others
-            self._comm.Abort(1)
+            _end_all(self._mpi.COMM_WORLD)
 
 
-def _end_all_on_errors(comm: Any) -> None:
+def _end_all_on_errors(world: Any) -> None:
     """Have an exception that nobody handles end all processes: the others would wait for this one."""
     before = sys.excepthook
 
     def end_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         before(kind, error, trace)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        comm.Abort(1)
+        _end_all(world)
 
     sys.excepthook = end_all
+
+
+def _end_all(world: Any) -> None:
+    """
+    End all processes of the world's communicator.
+
+    For a copy of it MPICH would end this process alone, by `exit`, which runs functions of libraries that may hang. For
+    the world it asks the launcher to kill them: the launcher then forgets what it has not read of this one's output.
+    """
+    end = time.monotonic() + _LONGEST_WAIT
+    for stream, number in ((sys.stdout, 1), (sys.stderr, 2)):
+        stream.flush()
+        while _is_unread(number) and time.monotonic() < end:
+            time.sleep(0.001)
+    world.Abort(1)
+
+
+def _is_unread(number: int) -> bool:
+    """Whether a file descriptor is a pipe whose reader has not taken all."""
+    count = ctypes.c_int()
+    try:
+        if not stat.S_ISFIFO(os.fstat(number).st_mode):
+            return False
+        fcntl.ioctl(number, termios.FIONREAD, count)
+    except OSError:
+        return False
+    return count.value > 0
