@@ -32,6 +32,7 @@ from xdsl_rlx.compiling import compile as compile_graph
 from xdsl_rlx.dialects.calls import signature_of
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.value import Value
+from xdsl_rlx.function_types import HvpFunction, JvpFunction
 from xdsl_rlx.jacobian_columns import by_columns
 from xdsl_rlx.jacobians import Jacobians
 from xdsl_rlx.lowering.backend.runtime.compiled_graph import CompiledGraph
@@ -162,7 +163,7 @@ def grad(*args: Any, **kwargs: Any) -> Any:
 @overload
 def jvp(graph: AnyGraph, tangent_for: Sequence[str] | str) -> GraphModule: ...
 @overload
-def jvp(function: Callable[..., Any], /) -> Callable[..., Any]: ...
+def jvp(function: Callable[..., _R], /) -> JvpFunction[_R]: ...
 def jvp(*args: Any, **kwargs: Any) -> Any:
     """Return the Jacobian-vector product of a function, or of a graph."""
     return _call("jvp", args, kwargs)
@@ -171,7 +172,7 @@ def jvp(*args: Any, **kwargs: Any) -> Any:
 @overload
 def hvp(graph: AnyGraph, wrt: Sequence[str] | str, zero_missing_wrt: bool = False) -> GraphModule: ...
 @overload
-def hvp(function: Callable[..., Any], /, argnums: Which = 0) -> Callable[..., Any]: ...
+def hvp(function: Callable[..., Any], /, argnums: Which = 0) -> HvpFunction: ...
 def hvp(*args: Any, **kwargs: Any) -> Any:
     """Return the Hessian-vector product of a function, or of a graph."""
     return _call("hvp", args, kwargs)

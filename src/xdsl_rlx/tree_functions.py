@@ -29,6 +29,7 @@ from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
 from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, dims, element_of, shape_of
 from xdsl_rlx.distributed import all_reduce
+from xdsl_rlx.function_types import VjpFunction
 from xdsl_rlx.static_keys import is_array_like, is_static_leaf
 from xdsl_rlx.tracing import Mode, Modes, builder_of, name_of, traced
 from xdsl_rlx.tree import NAMESPACE, Tree, flatten, leaves_like, paths, unflatten
@@ -194,7 +195,7 @@ def jvp(function: Function) -> TreeFunction:
     return TreeFunction("jvp", function, build, parameters_of(_primals_and_tangents))
 
 
-def vjp(function: Callable[..., Any]) -> Callable[..., Any]:
+def vjp(function: Callable[..., _R]) -> VjpFunction[_R]:
     """
     Return the function `(primals, cotangents) -> (results, gradients)`, where gradients are weighted by `cotangents`.
 

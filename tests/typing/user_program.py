@@ -94,6 +94,18 @@ class Layer:
         """The same, `count` times."""
         return x @ self.w * count
 
+    @staticmethod
+    @rlx.compile
+    def twice(x: Array) -> Array:
+        """`2 x`."""
+        return x + x
+
+    @classmethod
+    @rlx.compile
+    def ones(cls, x: Array) -> Array:
+        """`x + 1`."""
+        return x + 1.0
+
     @rlx.custom_jvp
     def same(self, x: Array) -> Array:
         """The identity."""
@@ -116,6 +128,9 @@ def signatures(x: Array) -> list[Array]:
     """Functions that are transformed keep their parameters and results."""
     layer = Layer(np.stack([x, x]).T)
     value, grads = assert_type(rlx.value_and_grad(dot)(x, b=x), tuple[Array, Any])
+    results, tangents = assert_type(rlx.jvp(dot)((x, x), (x, x)), tuple[Array, Any])
+    results, pulled = assert_type(rlx.vjp(dot)((x, x), results), tuple[Array, tuple[Any, ...]])
+    product = rlx.compile(rlx.hvp(dot, argnums=(0, 1)))((x, x), tangent=(x, x))
     compiled = rlx.compile(rlx.value_and_grad(dot))
     assert_type(compiled(x, x), tuple[Array, Any])
     assert compiled.trace(x, x).stage and compiled.compiled(a=x, b=x).params == ()
@@ -125,11 +140,16 @@ def signatures(x: Array) -> list[Array]:
         assert_type(layer.forward(x), Array),
         assert_type(layer.often(x, 2), Array),
         assert_type(layer.same(x), Array),
+        assert_type(Layer.twice(x), Array),
+        assert_type(layer.ones(x), Array),
         assert_type(rlx.vmap(dot, in_axes=(0, None))(np.stack([x, x]), x), Array),
         rlx.compile(rlx.vmap(rlx.remat(dot)))(np.stack([x, x]), np.stack([x, x])),
         rlx.grad(rlx.remat(dot), argnums=1)(x, x),
         value,
         grads,
+        tangents,
+        *pulled,
+        *product,
     ]
 
 
@@ -139,11 +159,15 @@ def wrong_calls(x: Array) -> None:
     power("a")  # pyright: ignore[reportArgumentType]
     Layer(x).forward()  # pyright: ignore[reportCallIssue]
     Layer(x).forward.trace(x, x)  # pyright: ignore[reportCallIssue]
+    Layer.twice()  # pyright: ignore[reportCallIssue]
     Layer(x).same()  # pyright: ignore[reportCallIssue]
     clipped(x)  # pyright: ignore[reportCallIssue]
     rlx.grad(dot)(x)  # pyright: ignore[reportCallIssue]
     rlx.value_and_grad(dot)(x, y=x)  # pyright: ignore[reportCallIssue]
     rlx.vmap(dot)(x)  # pyright: ignore[reportCallIssue]
+    rlx.jvp(dot)((x, x))  # pyright: ignore[reportCallIssue]
+    rlx.vjp(dot)(x, x, x)  # pyright: ignore[reportCallIssue]
+    rlx.hvp(dot)((x, x), tangents=x)  # pyright: ignore[reportCallIssue]
     rlx.jacrev(dot)(x)  # pyright: ignore[reportCallIssue]
     rlx.compile(rlx.remat(dot))(x)  # pyright: ignore[reportCallIssue]
 
