@@ -26,6 +26,7 @@ from xdsl_rlx.frontends.jaxpr.report import Report
 from xdsl_rlx.frontends.numpy.elements import SPELLED_OUT, UFUNCS
 from xdsl_rlx.frontends.numpy.functions import FUNCTIONS
 from xdsl_rlx.frontends.shared.errors import Missing
+from xdsl_rlx.function_types import HvpFunction, JvpFunction, VjpFunction
 from xdsl_rlx.graph_methods.graph_builder import GraphBuilder
 from xdsl_rlx.lowering import run_errors
 from xdsl_rlx.lowering.backend.driver.manifest import TensorSpec
@@ -71,7 +72,8 @@ GROUPS = (
         "Derivatives and batches",
         "Most of these accept a Python function of trees and return one, or accept a graph and return one.",
         (
-            *("grad", "value_and_grad", "grad_with_loss", "vjp", "jvp", "hvp", "vmap"),
+            *("grad", "value_and_grad", "grad_with_loss", "vjp", VjpFunction, "jvp", JvpFunction, "hvp", HvpFunction),
+            "vmap",
             *("jacfwd", "jacrev", "hessian", "nth_order_grad", "Jacobians"),
             *("linearize", "linear_transpose", "eval_shape", "ShapeDtypeStruct"),
         ),

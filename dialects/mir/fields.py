@@ -409,6 +409,7 @@ _SEGMENTS = (
     (RegionDef, AttrSizedRegionSegments),
 )
 _OPTIONS = "irdl_options"
+_BASES_OF_ALL = frozenset(IRDLOperation.__mro__)
 _DECLARED = "__declared__"
 """Where a class keeps its own declarations: under a name that xDSL takes for Python's, not for a definition."""
 
@@ -449,14 +450,19 @@ def declare(kind: type[IRDLOperation], kw_only: bool = False) -> None:
 
 def _variadics(kind: type[IRDLOperation]) -> list[type]:
     """The kinds of the operands, results and regions of a class that are optional, or several."""
-    names = dict.fromkeys(name for base in kind.__mro__ for name in vars(base))
+    names = dict.fromkeys(name for base in _bases(kind) for name in vars(base))
     kinds = (getattr(getattr(kind, name, None), "cls", None) for name in names)
     return [one for one in kinds if isinstance(one, type) and issubclass(one, VariadicDef)]
 
 
+def _bases(kind: type[IRDLOperation]) -> list[type]:
+    """The class and its bases but those of all ops, which declare nothing."""
+    return [base for base in kind.__mro__ if base not in _BASES_OF_ALL]
+
+
 def _with_exact_numbers(kind: type[IRDLOperation], form: str) -> str:
     """A text form whose f64 properties are read and written by `Number`."""
-    fields = {name: found for base in kind.__mro__ for name, found in vars(base).items()}
+    fields = {name: found for base in _bases(kind) for name, found in vars(base).items()}
     reals = {getattr(found, "ir_name", None) or name for name, found in fields.items() if _is_real(found)}
     return re.sub(
         r"(?<!\()\$(\w+)", lambda found: f"custom<Number>({found[0]})" if found[1] in reals else found[0], form

@@ -492,7 +492,7 @@ def expn(n: Number, x: Number) -> Number:
     By the series DLMF 8.19.8 up to 1, from there on by the continued fraction 8.19.17.
     """
     result = cast(nan, "f64")
-    if n >= 0.0 and x >= 0.0:
+    if n >= 0.0 and x >= 0.0 and n == floor(n):
         if x == inf or n == inf:
             result = cast(0.0, "f64")
         elif x == 0.0:

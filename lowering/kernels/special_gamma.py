@@ -265,7 +265,10 @@ def gamma_weight(a: Number, x: Number) -> Number:
     Of a moderate `a`, `(x / a)^a` is a power, corrected by what the quotient lost; halves of it do not underflow.
     """
     result = cast(0.0, "f64")
-    if a < _LARGE:
+    if x > 2.0 * a + 2000.0:
+        # its power may be infinite
+        result = cast(0.0, "f64")
+    elif a < _LARGE:
         half = exp(-0.5 * x)
         result = power(x, a) * half * half * reciprocal_gamma(a)
     elif a > _POWER_TO or abs(x - a) < 0.35 * a:
@@ -574,13 +577,16 @@ def gamma(x: Number) -> Number:
                 product = product * u
                 u = u + 1.0
             result = exp(lgamma_of_one_plus(u - 1.0)) / product
-    elif x > -inf:
-        r = x - rint(x)
-        if r != 0.0:
-            odd = cast(rint(x), "i64") & 1 if x > -1e15 else cast(0, "i64")
-            sine = sin(pi * r)
-            result = pi / ((-sine if odd == 1 else sine) * positive_gamma(1.0 - x))
+    elif x > -inf and x != rint(x):
+        result = pi / (sine_of_pi(x) * positive_gamma(1.0 - x))
     return result
+
+
+def sine_of_pi(x: Number) -> Number:
+    """`sin(pi x)`, whose relative error is small near its zeros."""
+    half = 0.5 * rint(x)
+    sine = sin(pi * (x - rint(x)))
+    return sine if half == rint(half) else -sine
 
 
 def positive_gamma(x: Number) -> Number:
@@ -627,18 +633,48 @@ def log_of_large_beta(a: Number, b: Number) -> Number:
     return cast(-inf, "f64") if large == inf else result
 
 
-def beta(a: Number, b: Number) -> Number:
-    """`B(a, b)`; infinite where one is 0, NaN for negative integers."""
-    result = cast(nan, "f64")
-    if (a == 0.0 and (b >= 0.0 or b != rint(b))) or (b == 0.0 and (a >= 0.0 or a != rint(a))):
-        result = cast(inf, "f64") + a + b
-    elif a > 0.0 and b > 0.0:
-        if a + b < 60.0:
-            result = positive_gamma(a) * (positive_gamma(b) / positive_gamma(a + b))
-        else:
-            result = exp(log_of_large_beta(a, b))
-    elif a + b == rint(a + b) and a + b <= 0.0 and a != rint(a):
-        result = cast(0.0, "f64")
+def positive_beta(a: Number, b: Number) -> Number:
+    """`B(a, b)` of positive parameters."""
+    if a + b < 60.0:
+        result = positive_gamma(a) * (positive_gamma(b) / positive_gamma(a + b))
     else:
-        result = gamma(a) * gamma(b) / gamma(a + b)
+        result = exp(log_of_large_beta(a, b))
+    return result
+
+
+def is_whole(x: Number) -> Number:
+    """Whether it is an integer, or infinite."""
+    return x == rint(x)
+
+
+def beta(a: Number, b: Number) -> Number:
+    """
+    `B(a, b)`; infinite where one is 0. Negative parameters by reflection (DLMF 5.5.3), so that no factor overflows.
+
+    For a negative integer `a` and an integer `b` with `0 < b < 1 - a` it is `(-1)^b B(1 - a - b, b)`, the limit along
+    `a`; for other `b` NaN.
+    """
+    result = cast(nan, "f64")
+    low, high, total = minimum(a, b), maximum(a, b), a + b
+    if (a == 0.0 and (b >= 0.0 or not is_whole(b))) or (b == 0.0 and (a >= 0.0 or not is_whole(a))):
+        result = cast(inf, "f64") + total
+    elif total == total:
+        p, q, front, is_inverse = low, high, cast(1.0, "f64"), False
+        if low < 0.0 and high < 0.0:
+            p, q, is_inverse = 1.0 - low, 1.0 - high, True
+            front = pi * sine_of_pi(total) / (sine_of_pi(low) * sine_of_pi(high) * (1.0 - total))
+        elif low < 0.0 and total < 1.0:
+            p = 1.0 - total
+            front = sine_of_pi(total) / sine_of_pi(low)
+            if is_whole(low):
+                half = 0.5 * high
+                front = cast(1.0, "f64") if is_whole(half) else cast(-1.0, "f64")
+                front = front if is_whole(high) else cast(nan, "f64")
+        elif low < 0.0:
+            p, q, is_inverse = 1.0 - low, total, True
+            front = pi / (sine_of_pi(low) * (high if high < inf else 1.0))
+        found = positive_beta(p, q)
+        result = front / found if is_inverse else front * found
+        if (is_whole(low) and low < 0.0 and (total >= 1.0 or high <= 0.0)) or (is_whole(high) and high < 0.0):
+            result = cast(nan, "f64")
     return result

@@ -9,18 +9,18 @@ _R = TypeVar("_R", covariant=True)
 
 
 class JvpFunction(Protocol[_R]):
-    """What `rlx.jvp` makes of a function: results and their tangents, which have the tree of the results."""
+    """The function `(primals, tangents) -> (results, tangents of the results)` that `rlx.jvp` returns."""
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[_R, Any]: ...
 
 
 class VjpFunction(Protocol[_R]):
-    """What `rlx.vjp` makes of a function: results, and a gradient for each of the primals."""
+    """The function `(primals, cotangents) -> (results, gradients)` that `rlx.vjp` returns, with one for each primal."""
 
     def __call__(self, primals: Sequence[Any], cotangents: Any) -> tuple[_R, tuple[Any, ...]]: ...
 
 
 class HvpFunction(Protocol):
-    """What `rlx.hvp` makes of a function: the product, with the tree of the argument."""
+    """The function `(primals, tangent) -> product` that `rlx.hvp` returns."""
 
     def __call__(self, primals: Sequence[Any], tangent: Any) -> Any: ...

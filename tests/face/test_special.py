@@ -151,10 +151,10 @@ def agreed(name: str, x: float, y: float) -> bool:
     if name == "poch":
         return bool(np.isfinite([x, y]).all())
     if name in ("beta", "betaln"):
+        low, high = min(x, y), max(x, y)
         at_0 = (x == 0 and y >= 0) or (y == 0 and x >= 0)
-        # the quotient of gamma functions overflows for a large and a negative parameter
-        apart = min(x, y) < 0 and max(x, y) > 100
-        return at_0 or not (pole or apart or (x == y == np.inf) or (0 in (x, y) and np.isnan(x + y)))
+        is_limit = -np.inf < low < 0 < high < np.inf and all(np.floor([x, y]) == [x, y]) and x + y < 1
+        return at_0 or is_limit or not (pole or (x == y == np.inf) or (0 in (x, y) and np.isnan(x + y)))
     if name.startswith("boxcox"):
         return np.isfinite(y) or np.isnan(y)
     return name != "kl_div" or x != np.inf
@@ -170,6 +170,31 @@ def test_a_composed_function_has_the_limits_of_scipy(name: str) -> None:
     found = getattr(special, name)(*given)
     for point, mine, theirs in zip(points, found, expected, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-11, atol=1e-300, err_msg=f"{name}{point}")
+
+
+FAR_POINTS = {
+    "beta": [(-40.5, 800.0), (-800.5, 40.5), (-200.3, -0.4), (-250.25, -250.5), (-900.5, 900.75), (2.5, -1.5)],
+    "betaln": [(-40.5, 800.0), (-0.5, 900.0), (-20.5, 7.0)],
+    "gammainc": [(2.0, 1e300), (171.0, 1e300), (1e4, 1e300), (0.5, 2100.0), (1e300, 1e3)],
+    "gammaincc": [(2.0, 1e300), (171.0, 1e300), (1e4, 1e300), (300.0, 900.0), (1e300, 1e3)],
+    "owens_t": [(1.0, 1e300), (1e300, 0.5), (-2.0, -1e300), (1e200, 1e200), (38.0, 0.5), (41.0, 0.1)],
+    "rel_entr": [(1e300, 1e-300), (1e-300, 1e300), (1e-310, 1e5)],
+    "polygamma": [(2.0, np.inf), (3.0, 1e300), (0.5, 2.0), (-1.0, 2.0), (0.0, 3.0), (np.nan, 1.0)],
+    "expn": [(2.0, 1e300), (0.0, 1e-300), (3.0, 0.0)],
+}
+
+
+@pytest.mark.parametrize("name", FAR_POINTS)
+def test_a_function_of_large_and_negative_numbers_is_that_of_scipy(name: str) -> None:
+    given = np.array(FAR_POINTS[name]).T
+    with np.errstate(all="ignore"):
+        expected = getattr(scipy.special, name)(*given)
+    np.testing.assert_allclose(getattr(special, name)(*given), expected, rtol=3e-11, atol=1e-300)
+
+
+def test_a_number_that_is_no_order_gives_nan() -> None:
+    assert np.isnan(special.expn(np.array([0.5, -1.0, np.nan]), 1.0)).all()
+    assert np.isnan([special.polygamma(n, 2.0) for n in (0.5, -1.0, np.inf)]).all()
 
 
 @pytest.mark.filterwarnings("error")

@@ -69,17 +69,21 @@ def polygamma(n: Any, x: Any) -> Any:
     """
     Return the n-th derivative of `digamma` at `x` (DLMF 5.15.1), for whole `n >= 0`; the operands broadcast.
 
-    It is `(-1)^(n + 1) n! zeta(n + 1, x)`, differentiable with respect to `x`.
+    It is `(-1)^(n + 1) n! zeta(n + 1, x)`, differentiable with respect to `x`, and NaN for other `n`.
     """
     if isinstance(n, int) and n in (0, 1):
         return iterated(SpecialFunction.TRIGAMMA, x) if n else digamma(x)
     sign = 2 * np.mod(n, 2) - 1
     above = sign * iterated(SpecialFunction.GAMMA, n + 1.0) if not isinstance(n, int | float) else _signed_factorial(n)
     higher = above * zeta(n + 1.0, x)
-    return higher if isinstance(n, int | float) else np.where(n == 0, digamma(x), higher)
+    if isinstance(n, int | float):
+        return higher
+    return np.where(n == 0, digamma(x), np.where((n > 0) & (np.floor(n) == n), higher, np.nan))
 
 
 def _signed_factorial(n: float) -> float:
+    if not n >= 0 or n % 1 != 0:
+        return np.nan
     return (1.0 if n % 2 else -1.0) * (gamma_of_number(n + 1.0) if n < 170 else np.inf)
 
 
@@ -95,7 +99,12 @@ def factorial(n: Any, exact: bool = False) -> Any:
 
 @composite
 def beta(a: Any, b: Any) -> Any:
-    """Return `gamma(a) gamma(b) / gamma(a + b)` (DLMF 5.12.1): inf at 0, NaN at negative integers. They broadcast."""
+    """
+    Return `gamma(a) gamma(b) / gamma(a + b)` (DLMF 5.12.1); the operands broadcast.
+
+    It is infinite at 0. At a negative integer it is NaN, but the limit along that operand if the other is a positive
+    integer and the sum is below 1.
+    """
     return iterated(SpecialFunction.BETA, a, b)
 
 

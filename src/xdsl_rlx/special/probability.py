@@ -126,13 +126,18 @@ def rel_entr(p: Any, q: Any) -> Any:
 
 def _rel_entr(p: Any, q: Any) -> Any:
     """Near 1 the quotient is not rounded before its logarithm is taken."""
+    near = (p > 0.5 * q) & (p < 2.0 * q)
+    return p * np.where(near, np.log1p(np.where(near, (p - q) / q, 0)), _log_ratio(p, q))
+
+
+def _log_ratio(p: Any, q: Any) -> Any:
+    """`ln(p / q)`, also where the quotient is 0 or infinite."""
     ratio = p / q
-    near = (ratio > 0.5) & (ratio < 2.0)
-    return p * np.where(near, np.log1p(np.where(near, (p - q) / q, 0)), np.log(ratio))
+    return np.where((ratio > 0) & (ratio < np.inf), np.log(ratio), np.log(p) - np.log(q))
 
 
 def _rel_entr_tangent(p: Any, q: Any, tp: Any, tq: Any) -> Any:
-    return tp * (np.log(p / q) + 1.0) - tq * (p / q)
+    return tp * (_log_ratio(p, q) + 1.0) - tq * (p / q)
 
 
 @composite
