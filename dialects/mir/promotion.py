@@ -72,7 +72,7 @@ _AS_INTEGERS = ("floordiv", "mod", "rem", "pow", "shift_left", "shift_right")
 def innermost(operands: Sequence[object]) -> MirBuilder:
     """The builder of the values among some operands; of graphs in graphs, that of the innermost."""
     builders = [x.b for x in operands if is_value(x)]
-    return max(builders, key=lambda b: getattr(b, "depth", 0))
+    return max(builders, key=lambda b: b.depth)
 
 
 def in_one_graph(operands: Sequence[Any]) -> list[Any]:

@@ -272,6 +272,9 @@ Operand: TypeAlias = Value | SSAValue | Number | Array
 class BuilderCore:
     """Inserting ops through a `Builder`, operands from numbers, constants, and the helpers that rules use."""
 
+    depth: int = 0
+    """The number of functions that are traced around its own."""
+
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:

@@ -74,7 +74,7 @@ class Trace(HirGraph):
         self.modes = None if modes is None or around is None else modes + around
         self.left_out = False
         """Whether derivative rules of functions are left out, since nothing differentiates them (outermost trace)."""
-        self.depth = 1 + getattr(outer, "depth", 0)
+        self.depth = 1 + (0 if outer is None else outer.depth)
         self.names: dict[SSAValue, str] = {}
         """Those of the inputs that are arguments of the function."""
         self.fits: list[Fit] = []
@@ -86,7 +86,7 @@ class Trace(HirGraph):
 
     def operand(self, x: Operand, like: Operand | None = None) -> SSAValue:
         """As of any graph, and a value of a graph around this one."""
-        if isinstance(x, Value) and x.b is not self and getattr(x.b, "depth", 0) < self.depth:
+        if isinstance(x, Value) and x.b is not self and x.b.depth < self.depth:
             x = self._captured(x)
         return super().operand(x, like)
 

@@ -337,6 +337,7 @@ OF_NO_OP = {
     "unbroadcast": "the transpose of mir.expand",
     "expand_to": "the transpose of mir.reduce_sum",
     "tap": "names a value",
+    "depth": "a number: functions that are traced around that of a graph",
 }
 """The other methods, and why derivative rules and passes have them."""
 
