@@ -19,7 +19,7 @@ from xdsl_rlx.dialects.arrays import is_number
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.promotion import Kind, applied, innermost, joined
 from xdsl_rlx.dialects.mir.value import Operand, Value
-from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, dims, element_of, i1
+from xdsl_rlx.dialects.shapes import COMPLEXES, FLOATS, INTS, dims, element_of, i1, integers
 from xdsl_rlx.frontends.numpy.rows import Function, as_value, of_one_type, row
 from xdsl_rlx.graph_methods import elements
 from xdsl_rlx.graph_methods.einsum import einsum
@@ -331,6 +331,7 @@ def _clip(
 @row("round", "around")
 def _round(a: Value, decimals: int = 0, out: None = None) -> Value:
     """To the nearest even number of so many decimals; integers stay integers."""
+    (decimals,) = integers("np.round: decimals", decimals)
     if element_of(a.ssa) in COMPLEXES:
         return a.b.complex(_round(a.b.real(a), decimals), _round(a.b.imag(a), decimals))
     if element_of(a.ssa) == i1 and decimals:

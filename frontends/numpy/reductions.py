@@ -10,6 +10,7 @@ from collections.abc import Callable
 from math import inf, nan, prod
 from typing import Any
 
+from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir import compositions
 from xdsl_rlx.dialects.mir.complex import part_type
@@ -259,7 +260,11 @@ def _percentile(a: Operand, q: Any, *args: Any, **options: Any) -> Value:
     """`np.quantile`, with parts of a hundred."""
     import numpy as np
 
-    return _quantile(a, q if isinstance(q, Value) else np.true_divide(q, 100), *args, **options)
+    if not isinstance(q, Value):
+        if not all(0 <= part <= 100 for part in np.ravel(q).tolist()):
+            raise GraphError(f"np.percentile: expected q from 0 to 100, got {shown(q)}")
+        q = np.true_divide(q, 100)
+    return _quantile(a, q, *args, **options)
 
 
 @row("median")

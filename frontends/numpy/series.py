@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
-from math import nan, pi
-from typing import Any, SupportsIndex
+from collections.abc import Sequence
+from itertools import pairwise
+from math import inf, nan, pi
+from typing import Any, SupportsIndex, cast
 
+from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.constants import element_type as element_of_name
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir import compositions
@@ -223,7 +226,9 @@ def _vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     check_rank("vander", x, 1)
     if not x.weak and x.dtype != "bf16":
         x = x.astype(np.result_type(x.dtype.dtype, np.int64))
-    count = x.shape[0] if N is None else N
+    (count,) = (x.shape[0],) if N is None else integers("np.vander: N", N)
+    if count < 0:
+        raise GraphError(f"np.vander: N: expected an integer of at least 0, got {count}")
     if not count:
         return x.b.full((*x.shape, 0), 0, x.dtype)
     powers = [x.b.ones_like(x)]
@@ -344,6 +349,17 @@ def _running(name: str, x: Value, axis: int | None, dtype: object, initial: bool
     return found.b.concat([first, found], at)
 
 
+def _limits(range: Any) -> tuple[Any, Any]:
+    """The least and the largest edge; GraphError for what is no pair, infinite or in descending order."""
+    pair = isinstance(range, Sequence | Value) or getattr(range, "shape", ()) == (2,)
+    if not pair or len(range) != 2:
+        raise GraphError(f"np.histogram: range: expected a pair of numbers, got {shown(range)}")
+    first, last = range
+    if not any(isinstance(x, Value) for x in range) and not -inf < first <= last < inf:
+        raise GraphError(f"np.histogram: range: expected finite numbers in ascending order, got {shown(range)}")
+    return first, last
+
+
 @row("histogram_bin_edges")
 def _edges(a: Value, bins: Any = 10, range: Any = None, weights: Any = None) -> Value:
     """The edges of `bins` bins of equal width from the least element to the largest, or of `range`; or the given."""
@@ -352,6 +368,9 @@ def _edges(a: Value, bins: Any = 10, range: Any = None, weights: Any = None) -> 
     if isinstance(bins, Value) or not isinstance(bins, SupportsIndex) or getattr(bins, "shape", ()):
         edges = as_value(bins, a)
         check_rank("histogram", edges, 1)
+        given: list[Any] = [] if isinstance(bins, Value) else [*cast("Any", bins)]
+        if not any(isinstance(x, Value) for x in given) and any(x > y for x, y in pairwise(given)):
+            raise GraphError(f"np.histogram: bins: expected edges in ascending order, got {shown(bins)}")
         return edges
     if isinstance(bins, bool) or (count := int(bins)) < 1:
         raise GraphError(f"np.histogram: bins: expected an integer of at least 1, got {bins!r}")
@@ -359,7 +378,7 @@ def _edges(a: Value, bins: Any = 10, range: Any = None, weights: Any = None) -> 
     if range is None:
         first, last = (values.min(), values.max()) if a.size else (0.0, 1.0)
     else:
-        first, last = range
+        first, last = _limits(range)
     first, last, _ = of_one_type([first, last, values])
     same, b = first == last, a.b
     half = b.where(same, b.constant(0.5, first.dtype), b.constant(0, first.dtype))

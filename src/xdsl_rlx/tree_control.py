@@ -17,7 +17,7 @@ from xdsl.ir import Attribute
 
 from xdsl_rlx.dialects import constants
 from xdsl_rlx.dialects.arrays import is_number
-from xdsl_rlx.dialects.calls import called_as, checked
+from xdsl_rlx.dialects.calls import called_as, checked, shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.dialects.mir.compositions import stack
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
@@ -332,6 +332,9 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Tree], Tree], init: T
     `while_loop`.
     """
     body = called_as("fori_loop: body(i, carry)", body)
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if isinstance(bound, float | np.floating):
+            raise GraphError(f"fori_loop: {name}: expected an integer, got {shown(bound)}; convert it with int()")
     if is_eager(lower, upper, init):
         for i in range(int(lower), int(upper)):
             init = body(i, init)

@@ -474,6 +474,8 @@ class _Chosen:
         self.several = isinstance(given, Iterable) and not isinstance(given, str)
         every: list[Any] = [*given] if self.several else [given]
         self._which: tuple[int | str, ...] = tuple(int(x) if isinstance(x, np.integer) else x for x in every)
+        if not self._which:
+            raise GraphError("argnums: expected at least one argument, got none")
         for one in self._which:
             parameters.check_known(one, "argnums")
 

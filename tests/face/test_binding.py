@@ -240,6 +240,7 @@ def test_an_illegal_call_has_the_text_of_python():
     ("make", "message"),
     [
         (lambda: rlx.grad(lambda x, w_ih, w_hh: x, "w_hi"), "argnums: no argument 'w_hi'; arguments are x, w_ih, w_hh"),
+        (lambda: rlx.grad(lambda x: x, argnums=()), "argnums: expected at least one argument, got none"),
         (lambda: rlx.compile(lambda x: x, static=1), "static: no argument 1; arguments are x"),
         (lambda: rlx.compile(lambda x: x, donate={"y": 0}), "donate: no argument 'y'; arguments are x"),
         (

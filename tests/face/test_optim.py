@@ -214,6 +214,22 @@ def test_arguments_outside_of_their_range_are_errors_that_name_it(kind: Any):
                 kind(**{**given, name: wrong})
 
 
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda x: optim.Accumulated(x, 2), "Accumulated: inner"),
+        (lambda x: optim.Sharded(x), "Sharded: inner"),
+        (lambda x: optim.Groups({"a": optim.SGD(0.1), "b": x}, {}), r"Groups: optimisers\['b'\]"),
+    ],
+)
+def test_an_optimiser_of_what_is_none_is_an_error(make: Any, what: str):
+    for wrong in (5, None, optim.SGD):
+        with pytest.raises(rlx.GraphError, match=f"{what}: expected an optimiser, got "):
+            make(wrong)
+    with pytest.raises(rlx.GraphError, match="Groups: optimisers: expected a dict by label, got 5"):
+        optim.Groups(5, {})  # pyright: ignore[reportArgumentType]
+
+
 def test_a_missing_argument_is_an_error_that_names_it():
     with pytest.raises(rlx.GraphError, match="Adam: missing a required argument: 'learning_rate'; its arguments are"):
         optim.Adam(b1=0.5)

@@ -198,3 +198,11 @@ def test_a_number_as_a_carry_takes_every_type_of_floats(dtype: str, start: Any):
     h, ys = rlx.compile(lambda xs: rlx.scan(lambda h, x: (h + x, h), start, xs))(xs)
     assert (h.dtype.name, ys.dtype.name) == (dtype, dtype)
     assert h == 4
+
+
+@pytest.mark.parametrize(("bounds", "name"), [((0.5, 3), "lower"), ((0, 3.0), "upper"), ((0, np.float32(3)), "upper")])
+def test_a_bound_that_is_no_integer_is_an_error(bounds: tuple[Any, Any], name: str) -> None:
+    with pytest.raises(
+        rlx.GraphError, match=rf"fori_loop: {name}: expected an integer, got .*; convert it with int\(\)"
+    ):
+        rlx.fori_loop(*bounds, lambda i, x: x + i, np.ones(2))

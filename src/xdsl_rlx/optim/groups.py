@@ -14,7 +14,7 @@ import numpy as np
 from xdsl_rlx.dialects.calls import shown
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.optim.gradients import as_array, check_shapes, clip_by_global_norm
-from xdsl_rlx.optim.optimisers import Leaf, Optimiser, Slots, State, named
+from xdsl_rlx.optim.optimisers import Leaf, Optimiser, Slots, State, check_optimiser, named
 from xdsl_rlx.tree import Tree, flatten, leaves_like, paths, unflatten
 from xdsl_rlx.tree import map as map_leaves
 
@@ -38,6 +38,12 @@ class Groups(Optimiser):
     clip_norm: float | None = None
 
     learning_rate = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.optimisers, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise GraphError(f"Groups: optimisers: expected a dict by label, got {shown(self.optimisers)}")
+        for label, one in self.optimisers.items():
+            check_optimiser(f"Groups: optimisers[{label!r}]", one)
 
     def init(self, params: Tree) -> State:
         labels = self._labels(params)

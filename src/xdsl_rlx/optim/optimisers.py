@@ -475,6 +475,12 @@ class Muon(Optimiser):
         return x.T if flipped else x
 
 
+def check_optimiser(what: str, given: object) -> None:
+    """GraphError, which names `what`, for what is no optimiser."""
+    if not isinstance(given, Optimiser):
+        raise GraphError(f"{what}: expected an optimiser, got {shown(given)}; AdamW(1e-3) is one")
+
+
 @named
 @dataclass(frozen=True)
 class Accumulated(Optimiser):
@@ -492,6 +498,7 @@ class Accumulated(Optimiser):
     clip_norm: float | None = None
 
     def __post_init__(self) -> None:
+        check_optimiser("Accumulated: inner", self.inner)
         if isinstance(self.every, bool) or not isinstance(self.every, int | np.integer) or self.every < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise GraphError(f"Accumulated: every: expected an integer of at least 1, got {shown(self.every)}")
 

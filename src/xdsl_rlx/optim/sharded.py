@@ -12,12 +12,21 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx import distributed
-from xdsl_rlx.dialects.calls import checked, shown
+from xdsl_rlx.dialects.calls import checked
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.distributed.shards import Layout, Shards, is_shards
 from xdsl_rlx.indexing import dynamic_slice_in_dim
 from xdsl_rlx.optim.gradients import as_array, clip_by_global_norm
-from xdsl_rlx.optim.optimisers import Accumulated, Leaf, Optimiser, Slots, State, checked_gradients, named
+from xdsl_rlx.optim.optimisers import (
+    Accumulated,
+    Leaf,
+    Optimiser,
+    Slots,
+    State,
+    check_optimiser,
+    checked_gradients,
+    named,
+)
 from xdsl_rlx.tracing import builder_of
 from xdsl_rlx.tree import Tree, flatten, paths, unflatten
 from xdsl_rlx.tree import map as map_leaves
@@ -51,8 +60,7 @@ class Sharded(Optimiser):
     learning_rate = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.inner, Optimiser):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise GraphError(f"Sharded: inner: expected an optimiser, got {shown(self.inner)}; AdamW(1e-3) is one")
+        check_optimiser("Sharded: inner", self.inner)
         last = _last(self.inner)
         if not last.elementwise:
             raise GraphError(
