@@ -7,13 +7,14 @@ damaged.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from levels import EVERY
-from mpi_jobs import ENDED_BY_LAUNCHER, run_job
+from mpi_jobs import ENDED_BY_LAUNCHER, run_job, run_script
 
 import xdsl_rlx as rlx
 
@@ -131,6 +132,32 @@ def test_a_fault_ends_all_processes(fault: str, turns: int, mpi_python: str, tmp
         _check_file(folder / "state.safetensors")
         _wait_for_the_end(folder)
     print(f"{fault}: {len(seconds)}/{turns}, at most {max(seconds):.1f} s")
+
+
+ENDS = """
+import os, threading, time
+from xdsl_rlx.distributed import mpi
+
+reader, writer = os.pipe()
+os.dup2(writer, 2)
+read = []
+
+class World:
+    def Abort(self, status):
+        print(read, status)
+
+os.write(2, b"the error")
+threading.Timer(0.2, lambda: read.append(os.read(reader, 99))).start()
+mpi.end_all(World())
+os.write(2, b"which nobody reads")
+mpi.end_all(World())
+"""
+
+
+def test_a_job_ends_when_the_error_was_read_or_nobody_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(ENDS)
+    done = run_script([str(tmp_path / "program.py")], tmp_path, sys.executable, processes=1)
+    assert done.stdout.splitlines() == ["[b'the error'] 1"] * 2, done.stderr
 
 
 def _check_file(path: Path) -> None:

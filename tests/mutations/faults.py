@@ -2171,6 +2171,22 @@ NETWORK = (
         "        for number in range(0):\n",
         "tests/distributed/test_overlap.py",
     ),
+    _fault(
+        "an error ends one process by what libraries do at exit",
+        "src/xdsl_rlx/distributed/mpi.py",
+        "        _end_all_on_errors(self._mpi.COMM_WORLD)\n",
+        "        _end_all_on_errors(self._comm)\n",
+        "tests/distributed/test_faults.py",
+        "-k exit",
+    ),
+    _fault(
+        "an error ends the job before its output is read",
+        "src/xdsl_rlx/distributed/mpi.py",
+        "        while _is_unread(number) and time.monotonic() < end:\n",
+        "        while False:\n",
+        "tests/distributed/test_faults.py",
+        "-k read",
+    ),
 )
 
 FAULTS: tuple[Fault, ...] = (

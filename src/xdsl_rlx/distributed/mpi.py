@@ -120,21 +120,21 @@ class MpiEngine(Engine):
     def _leave(self) -> None:
         if self.failure() is not None:
             # the end of MPI would wait for the others
-            _end_all(self._mpi.COMM_WORLD)
+            end_all(self._mpi.COMM_WORLD)
 
 
 def _end_all_on_errors(world: Any) -> None:
     """Have an exception that nobody handles end all processes: the others would wait for this one."""
     before = sys.excepthook
 
-    def end_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         before(kind, error, trace)
-        _end_all(world)
+        end_all(world)
 
-    sys.excepthook = end_all
+    sys.excepthook = hook
 
 
-def _end_all(world: Any) -> None:
+def end_all(world: Any) -> None:
     """
     End all processes of the world's communicator.
 
