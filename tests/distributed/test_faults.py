@@ -135,7 +135,7 @@ def test_a_fault_ends_all_processes(fault: str, turns: int, mpi_python: str, tmp
 
 
 ENDS = """
-import os, threading, time
+import os, sys, threading
 from xdsl_rlx.distributed import mpi
 
 reader, writer = os.pipe()
@@ -151,13 +151,15 @@ threading.Timer(0.2, lambda: read.append(os.read(reader, 99))).start()
 mpi.end_all(World())
 os.write(2, b"which nobody reads")
 mpi.end_all(World())
+sys.stderr.close()
+mpi.end_all(World())
 """
 
 
 def test_a_job_ends_when_the_error_was_read_or_nobody_reads_it(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(ENDS)
     done = run_script([str(tmp_path / "program.py")], tmp_path, sys.executable, processes=1)
-    assert done.stdout.splitlines() == ["[b'the error'] 1"] * 2, done.stderr
+    assert done.stdout.splitlines() == ["[b'the error'] 1"] * 3, done.stderr
 
 
 def _check_file(path: Path) -> None:

@@ -128,8 +128,10 @@ def _end_all_on_errors(world: Any) -> None:
     before = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        before(kind, error, trace)
-        end_all(world)
+        try:
+            before(kind, error, trace)
+        finally:
+            end_all(world)
 
     sys.excepthook = hook
 
@@ -142,11 +144,14 @@ def end_all(world: Any) -> None:
     the world it asks the launcher to kill them: the launcher then forgets what it has not read of this one's output.
     """
     end = time.monotonic() + _LONGEST_WAIT
-    for stream, number in ((sys.stdout, 1), (sys.stderr, 2)):
-        stream.flush()
-        while _is_unread(number) and time.monotonic() < end:
-            time.sleep(0.001)
-    world.Abort(1)
+    try:
+        for stream, number in ((sys.stdout, 1), (sys.stderr, 2)):
+            stream.flush()
+            while _is_unread(number) and time.monotonic() < end:
+                time.sleep(0.001)
+    finally:
+        # also where a stream is closed, or the user interrupts
+        world.Abort(1)
 
 
 def _is_unread(number: int) -> bool:
