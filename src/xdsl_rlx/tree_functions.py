@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import update_wrapper
 from types import MethodType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 import optree
@@ -22,8 +22,8 @@ import xdsl_rlx.derivatives as on_graphs
 import xdsl_rlx.jacobians as graph_jacobians
 from xdsl_rlx.binding import Argument, Function, Parameters, Place, Which, parameters_of
 from xdsl_rlx.builder import GraphModule, is_graph
-from xdsl_rlx.compiled_function import run_traced
-from xdsl_rlx.dialects.calls import shown
+from xdsl_rlx.compiled_function import CompiledFunction, run_traced
+from xdsl_rlx.dialects.calls import checked, shown
 from xdsl_rlx.dialects.errors import GraphError, GraphTypeError
 from xdsl_rlx.dialects.mir.mir_builder import MirBuilder
 from xdsl_rlx.dialects.mir.value import Operand, Value
@@ -172,12 +172,12 @@ def _check_loss(call: _Call, has_aux: bool) -> None:
         raise GraphError(f"{expected}, got {found}; {cure}")
 
 
-def jvp(function: Function) -> TreeFunction:
+def jvp(function: Function, primals: Any = None, tangents: Any = None) -> Any:
     """
     Return the function `(primals, tangents) -> (results, tangents of the results)`; both arguments are tuples.
 
-    Tangents have the trees of the primals and the shapes of their leaves. Tangents of leaves that are neither
-    floating-point nor complex are ignored.
+    With `primals` and `tangents`, return the pair for these, as `jax.jvp` does. Tangents have the trees of the primals
+    and the shapes of their leaves. Tangents of leaves that are neither floating-point nor complex are ignored.
     """
     parameters = parameters_of(function)
 
@@ -192,12 +192,26 @@ def jvp(function: Function) -> TreeFunction:
         count, (results, along) = call.traced.count, (call.traced, call.traced)
         return results.unflatten(found[:count]), along.unflatten(found[count:])
 
-    return TreeFunction("jvp", function, build, parameters_of(_primals_and_tangents))
+    made = TreeFunction("jvp", function, build, parameters_of(jvp_function))
+    if primals is None and tangents is None:
+        return made
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if given is None:
+            raise GraphTypeError(f"jvp: missing {name}: write rlx.jvp(f, primals, tangents), or rlx.jvp(f)")
+    return made(primals, tangents)
 
 
-def vjp(function: Callable[..., _R]) -> VjpFunction[_R]:
+@overload
+def vjp(function: Callable[..., _R], /) -> VjpFunction[_R]: ...
+@overload
+def vjp(function: Callable[..., _R], primal: Any, /, *primals: Any) -> tuple[_R, Callable[[Any], tuple[Any, ...]]]: ...
+@checked
+def vjp(function: Any, /, *primals: Any) -> Any:
     """
     Return the function `(primals, cotangents) -> (results, gradients)`, where gradients are weighted by `cotangents`.
+
+    With primals, which are the arguments of `function`, return its results, and a function of cotangents that returns
+    the tuple of gradients, as `jax.vjp` does. Its first call traces `function` again, and compiles it.
 
     `primals` is a tuple. Cotangents have the tree of the results and the shapes of their leaves. The gradient of a leaf
     that is neither floating-point nor complex is None. Cotangents and gradients of complex leaves are `dL/dx + i
@@ -232,7 +246,18 @@ def vjp(function: Callable[..., _R]) -> VjpFunction[_R]:
         gradients = call.traced.arguments[0].unflatten(dict(zip(wrt, found[count:], strict=True)))
         return call.traced.unflatten(found[:count])[1], gradients
 
-    return TreeFunction("vjp", function, build, parameters_of(_primals_and_cotangents))
+    made = TreeFunction("vjp", function, build, parameters_of(vjp_function))
+    if not primals:
+        return made
+    results = TreeFunction("vjp", function, lambda _, values: parameters.call(values), parameters)(*primals)
+    # it is traced once for all its calls, as for jax.vjp
+    pulled = CompiledFunction(made) if builder_of(primals) is None else made
+
+    @checked
+    def f_vjp(cotangents: Any) -> tuple[Any, ...]:
+        return pulled(primals, cotangents)[1]
+
+    return results, f_vjp
 
 
 def hvp(function: Function, argnums: Which = 0) -> TreeFunction:
@@ -265,18 +290,18 @@ def hvp(function: Function, argnums: Which = 0) -> TreeFunction:
 
         return jvp(of_one)(tuple(one.value for one in arguments), tuple(along))[1]
 
-    return TreeFunction("hvp", function, build, parameters_of(_primals_and_tangent))
+    return TreeFunction("hvp", function, build, parameters_of(hvp_function))
 
 
-def _primals_and_tangents(primals: Sequence[Tree], tangents: Sequence[Tree]) -> None:
+def jvp_function(primals: Sequence[Tree], tangents: Sequence[Tree]) -> None:
     """The parameters of `jvp`."""
 
 
-def _primals_and_cotangents(primals: Sequence[Tree], cotangents: Tree) -> None:
+def vjp_function(primals: Sequence[Tree], cotangents: Tree) -> None:
     """The parameters of `vjp`."""
 
 
-def _primals_and_tangent(primals: Sequence[Tree], tangent: Tree) -> None:
+def hvp_function(primals: Sequence[Tree], tangent: Tree) -> None:
     """The parameters of `hvp`."""
 
 
@@ -635,7 +660,8 @@ def _dtype_of(x: Any) -> np.dtype[Any] | None:
 
 def _arguments(what: str, trees: object) -> tuple[Tree, ...]:
     if not isinstance(trees, tuple | list):
-        raise GraphTypeError(f"{what} : expected a tuple with one tree per argument, got {shown(trees)}")
+        got = f"an array of shape {dims(trees.shape)}" if isinstance(trees, Value) else shown(trees)
+        raise GraphTypeError(f"{what}: expected a tuple with a tree for each argument, as in (x,), got {got}")
     return tuple(trees)
 
 

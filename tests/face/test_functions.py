@@ -111,8 +111,36 @@ def test_both_modes_along_vectors():
     cotangents = {"y": draw(3), "z": np.array(0.7)}
     results, pull = jax.vjp(vector_of_jax, W)
     close(rlx.vjp(vector)((W,), cotangents), (results, pull(cotangents)))
+    close(rlx.jvp(vector, (W,), (V,)), jax.jvp(vector_of_jax, (W,), (V,)))
+    found, ours = rlx.vjp(vector, W)
+    close((found, ours(cotangents), ours(cotangents)), (results, pull(cotangents), pull(cotangents)))
+    close(rlx.compile(lambda w, c: rlx.vjp(vector, w)[1](c))(W, cotangents), pull(cotangents))
+    many = jax.tree.map(lambda x: np.stack([x, 2 * x]), cotangents)
+    close(rlx.vmap(ours)(many), jax.vmap(pull)(many))
     of_one = lambda w: (w["a"] ** 3).sum() * w["b"].sum()  # noqa: E731
     close(rlx.hvp(of_one)((W,), V), jax.jvp(jax.grad(of_one), (W,), (V,))[1])
+
+
+def test_vjp_of_primals_is_that_of_jax_in_other_functions():
+    w = draw(3)
+    nested = [
+        lambda m, w: m.grad(lambda w: m.vjp(lambda x: (x * x * w).sum(), w)[1](1.0)[0].sum())(w),
+        lambda m, w: m.vjp(lambda x: (x * w).sum(), 2.0 * np.ones(3))[1](1.0),
+        lambda m, w: m.jvp(lambda x: (x * w).sum(), (2.0,), (1.0,)),
+        lambda m, w: m.grad(lambda c: m.vjp(lambda x: x * x * x, w)[1](c)[0].sum())(w),
+    ]
+    for call in nested:
+        close(call(rlx, w), call(jax, w))
+        close(rlx.compile(lambda w, call=call: call(rlx, w))(w), call(jax, w))
+    _, f_vjp = rlx.vjp(lambda x, n: x * n, w, 3)
+    gradient, of_integer = f_vjp(np.ones(3))
+    close(gradient, np.full(3, 3.0))
+    assert of_integer is None
+    for wrong in ((), (w, w)):
+        with pytest.raises(rlx.GraphError, match="f_vjp"):
+            f_vjp(*wrong)
+    with pytest.raises(rlx.GraphError, match=r"cotangents: expected shape \[3\]"):
+        f_vjp(np.ones(2))
 
 
 def test_hvp_by_several_arguments():

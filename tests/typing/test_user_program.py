@@ -32,24 +32,8 @@ def test_the_typed_graph_has_ops_of_plugins_and_constant_results():
 def test_transformed_functions_have_the_parameters_and_results_of_their_functions():
     x = np.arange(1, 4, dtype=np.float32)
     found = program.signatures(x)
-    expected = [
-        x**3,
-        [14.0, 14.0],
-        [28.0, 28.0],
-        x,
-        2 * x,
-        x + 1,
-        [14.0, 14.0],
-        [14.0, 14.0],
-        x,
-        14.0,
-        x,
-        28.0,
-        14 * x,
-        14 * x,
-        x,
-        x,
-    ]
+    expected = [x**3, [14.0, 14.0], [28.0, 28.0], x, 2 * x, x + 1, [14.0, 14.0], [14.0, 14.0], x, 14.0, x]
+    expected += [28.0, *4 * [14 * x], x, x]
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
 

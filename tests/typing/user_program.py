@@ -130,6 +130,9 @@ def signatures(x: Array) -> list[Array]:
     value, grads = assert_type(rlx.value_and_grad(dot)(x, b=x), tuple[Array, Any])
     results, tangents = assert_type(rlx.jvp(dot)((x, x), (x, x)), tuple[Array, Any])
     results, pulled = assert_type(rlx.vjp(dot)((x, x), results), tuple[Array, tuple[Any, ...]])
+    assert_type(rlx.jvp(dot, (x, x), (x, x)), tuple[Array, Any])
+    found, pull = rlx.vjp(dot, x, x)
+    pulled += assert_type(pull(assert_type(found, Array)), tuple[Any, ...])
     product = rlx.compile(rlx.hvp(dot, argnums=(0, 1)))((x, x), tangent=(x, x))
     compiled = rlx.compile(rlx.value_and_grad(dot))
     assert_type(compiled(x, x), tuple[Array, Any])
@@ -165,6 +168,7 @@ def wrong_calls(x: Array) -> None:
     rlx.grad(dot)(x)  # pyright: ignore[reportCallIssue]
     rlx.value_and_grad(dot)(x, y=x)  # pyright: ignore[reportCallIssue]
     rlx.vmap(dot)(x)  # pyright: ignore[reportCallIssue]
+    rlx.jvp(dot, (x, x))  # pyright: ignore[reportArgumentType]
     rlx.jvp(dot)((x, x))  # pyright: ignore[reportCallIssue]
     rlx.vjp(dot)(x, x, x)  # pyright: ignore[reportCallIssue]
     rlx.hvp(dot)((x, x), tangents=x)  # pyright: ignore[reportCallIssue]
