@@ -4,6 +4,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import jax.scipy.special as jsp
+import ml_dtypes
 import mpmath
 import numpy as np
 import pytest
@@ -190,6 +191,25 @@ def test_a_function_of_large_and_negative_numbers_is_that_of_scipy(name: str) ->
     with np.errstate(all="ignore"):
         expected = getattr(scipy.special, name)(*given)
     np.testing.assert_allclose(getattr(special, name)(*given), expected, rtol=3e-11, atol=1e-300)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_rel_entr_of_numbers_of_any_size_is_right_to_two_units(dtype: str) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    info: Any = ml_dtypes.finfo(kind)
+    sizes = np.log2([float(info.smallest_subnormal), float(info.max)])
+    p, q = (2.0 ** RNG.uniform(sizes[0], sizes[1] - 0.01, (2, 400))).astype(kind)
+    q[:100] = (p[:100].astype(np.float64) * RNG.uniform(0.4, 1.0, 100)).astype(kind)
+    found = special.rel_entr(p, q).astype(np.float64)
+    compared = 0
+    with mpmath.workdps(40):
+        for x, y, ours in zip(p.astype(np.float64), q.astype(np.float64), found, strict=True):
+            if x > 0 and y > 0:
+                expected = float(mpmath.mpf(x) * mpmath.log(mpmath.mpf(x) / mpmath.mpf(y)))
+                if float(info.tiny) < abs(expected) < float(info.max):
+                    compared += 1
+                    assert abs(ours - expected) <= 2 * float(info.eps) * abs(expected), (x, y, ours, expected)
+    assert compared > 250
 
 
 def test_a_number_that_is_no_order_gives_nan() -> None:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from math import pi, sqrt
+from math import log, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,12 @@ import numpy as np
 from xdsl_rlx.composite import composite
 from xdsl_rlx.op_functions import function
 from xdsl_rlx.special.calls import computed_in_floats, elementwise, with_tangent
+
+_SCALES = {"f64": (600, -1022), "f32": (100, -126), "bf16": (100, -126), "f16": (14, -14)}
+"""
+By element type, exponents of two: by how much to scale two positive numbers so that their quotient is in its range, and
+of its smallest normal number.
+"""
 
 
 @composite
@@ -131,9 +137,13 @@ def _rel_entr(p: Any, q: Any) -> Any:
 
 
 def _log_ratio(p: Any, q: Any) -> Any:
-    """`ln(p / q)`, also where the quotient is 0 or infinite."""
+    """`ln(p / q)` of positive numbers: by `2^n p` and `2^-n q` where the quotient is subnormal or infinite."""
+    exponent, least = _SCALES[str(p.dtype)]
     ratio = p / q
-    return np.where((ratio > 0) & (ratio < np.inf), np.log(ratio), np.log(p) - np.log(q))
+    up, down = (ratio < 2.0**least) & (q < np.inf), (ratio == np.inf) & (p < np.inf)
+    scale, inverse = (np.where(up, 2.0**n, np.where(down, 2.0**-n, 1.0)) for n in (exponent, -exponent))
+    shift = 2 * exponent * log(2)
+    return np.log((p * scale) / (q * inverse)) + np.where(up, -shift, np.where(down, shift, 0.0))
 
 
 def _rel_entr_tangent(p: Any, q: Any, tp: Any, tq: Any) -> Any:
