@@ -584,9 +584,8 @@ def gamma(x: Number) -> Number:
 
 def sine_of_pi(x: Number) -> Number:
     """`sin(pi x)`, whose relative error is small near its zeros."""
-    half = 0.5 * rint(x)
     sine = sin(pi * (x - rint(x)))
-    return sine if half == rint(half) else -sine
+    return sine if is_whole(0.5 * rint(x)) else -sine
 
 
 def positive_gamma(x: Number) -> Number:
@@ -647,6 +646,11 @@ def is_whole(x: Number) -> Number:
     return x == rint(x)
 
 
+def is_pole(x: Number) -> Number:
+    """Whether `gamma(x)` has a pole: at 0, negative integers and -inf."""
+    return x <= 0.0 and is_whole(x)
+
+
 def beta(a: Number, b: Number) -> Number:
     """
     `B(a, b)`; infinite where one is 0. Negative parameters by reflection (DLMF 5.5.3), so that no factor overflows.
@@ -658,23 +662,21 @@ def beta(a: Number, b: Number) -> Number:
     low, high, total = minimum(a, b), maximum(a, b), a + b
     if (a == 0.0 and (b >= 0.0 or not is_whole(b))) or (b == 0.0 and (a >= 0.0 or not is_whole(a))):
         result = cast(inf, "f64") + total
-    elif total == total:
+    elif total == total and not is_pole(high) and not (is_pole(low) and not (is_whole(high) and total < 1.0)):
         p, q, front, is_inverse = low, high, cast(1.0, "f64"), False
         if low < 0.0 and high < 0.0:
             p, q, is_inverse = 1.0 - low, 1.0 - high, True
             front = pi * sine_of_pi(total) / (sine_of_pi(low) * sine_of_pi(high) * (1.0 - total))
         elif low < 0.0 and total < 1.0:
             p = 1.0 - total
-            front = sine_of_pi(total) / sine_of_pi(low)
-            if is_whole(low):
-                half = 0.5 * high
-                front = cast(1.0, "f64") if is_whole(half) else cast(-1.0, "f64")
-                front = front if is_whole(high) else cast(nan, "f64")
+            if is_whole(high):
+                # the quotient of the sines, also where both are 0
+                front = cast(1.0, "f64") if is_whole(0.5 * high) else cast(-1.0, "f64")
+            else:
+                front = sine_of_pi(total) / sine_of_pi(low)
         elif low < 0.0:
             p, q, is_inverse = 1.0 - low, total, True
             front = pi / (sine_of_pi(low) * (high if high < inf else 1.0))
         found = positive_beta(p, q)
         result = front / found if is_inverse else front * found
-        if (is_whole(low) and low < 0.0 and (total >= 1.0 or high <= 0.0)) or (is_whole(high) and high < 0.0):
-            result = cast(nan, "f64")
     return result

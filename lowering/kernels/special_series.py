@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import inf
 
-from xdsl_rlx.lowering.kernel_dsl import Number, cast, exp, floor, power
-from xdsl_rlx.lowering.kernels.special_gamma import EPSILON, gamma
+from xdsl_rlx.lowering.kernel_dsl import Number, cast, exp, power
+from xdsl_rlx.lowering.kernels.special_gamma import EPSILON, gamma, is_pole
 
 
 def hyp1f1_series(a: Number, b: Number, x: Number) -> Number:
@@ -32,11 +32,6 @@ def hyp1f1_tail(c: Number, d: Number, x: Number) -> Number:
         term = after
         k = k + 1.0
     return total
-
-
-def is_pole(x: Number) -> Number:
-    """Whether `gamma(x)` has a pole: at 0 and negative integers."""
-    return x <= 0.0 and floor(x) == x
 
 
 def hyp1f1(a: Number, b: Number, x: Number) -> Number:
