@@ -249,15 +249,14 @@ def vjp(function: Any, /, *primals: Any) -> Any:
     made = TreeFunction("vjp", function, build, parameters_of(vjp_function))
     if not primals:
         return made
-    results = TreeFunction("vjp", function, lambda _, values: parameters.call(values), parameters)(*primals)
-    # it is traced once for all its calls, as for jax.vjp
-    pulled = CompiledFunction(made) if builder_of(primals) is None else made
+    # traced once for all calls, as for jax.vjp
+    pulled = CompiledFunction(made)
 
     @checked
     def f_vjp(cotangents: Any) -> tuple[Any, ...]:
         return pulled(primals, cotangents)[1]
 
-    return results, f_vjp
+    return CompiledFunction(function)(*primals), f_vjp
 
 
 def hvp(function: Function, argnums: Which = 0) -> TreeFunction:
