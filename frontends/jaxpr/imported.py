@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from xdsl_rlx.binding import parameters_of
+from xdsl_rlx.collector import paused_collector
 from xdsl_rlx.compiled_function import CompiledFunction
 from xdsl_rlx.dialects.arrays import read_array
 from xdsl_rlx.dialects.calls import shown
@@ -33,7 +34,6 @@ from xdsl_rlx.passes import run_passes
 from xdsl_rlx.static_keys import is_static_leaf, static_key
 from xdsl_rlx.tracing import PLAIN, builder_of
 from xdsl_rlx.tracing import traced as trace_for
-from xdsl_rlx.transforms.collector import paused_collector
 
 assert table.ROWS
 

@@ -1,10 +1,11 @@
 """xdsl-rlx: a tensor compiler for training on CPUs. All is imported when a name is first used."""
 
-import gc
 import sys
 import threading
 from functools import cache
 from importlib import import_module
+
+from xdsl_rlx.collector import paused_collector
 
 # at once: a fork waits for threads that import the rest of the package
 from xdsl_rlx.forks import at_fork
@@ -60,15 +61,9 @@ def _import_all() -> None:
     the same time would each wait for the other, which Python raises as a deadlock.
     """
     homes = dict.fromkeys(home for home in _HOMES.values() if home != __name__ and not home.startswith(_ON_DEMAND))
-    # what is imported stays: to search it for garbage, some hundred times, took a seventh of the time
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
+    with paused_collector():
         for name in (*homes, *_LATE):
             import_module(name)
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def __getattr__(name: str) -> object:

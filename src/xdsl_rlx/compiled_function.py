@@ -19,6 +19,7 @@ from typing_extensions import ParamSpec, TypeVar
 
 from xdsl_rlx.binding import DEFAULT, Function, Parameters, Place, parameters_of
 from xdsl_rlx.builder import GraphModule
+from xdsl_rlx.collector import paused_collector
 from xdsl_rlx.compile_log import CompileLog
 from xdsl_rlx.compiling import compile as compile_graph
 from xdsl_rlx.dialects.arrays import READERS
@@ -31,7 +32,6 @@ from xdsl_rlx.lowering.backend.runtime.observer import OBSERVER
 from xdsl_rlx.lowering.run_errors import ArgumentError
 from xdsl_rlx.static_keys import Static, is_static_leaf, static_key
 from xdsl_rlx.tracing import EAGER, PLAIN, Traced, builder_of, is_tracing, name_of, traced, type_of
-from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.tree import Flatten, Structure, Tree, instance_of, unflatten
 from xdsl_rlx.weak_integers import Fit
 

@@ -18,10 +18,10 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xdsl_rlx.collector import paused_collector
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.errors import GraphError
 from xdsl_rlx.lowering import cache as disk_cache
-from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.transforms.driver import run_in_order, verify_dominance
 from xdsl_rlx.transforms.signature import NamedArgument, Signature
 

@@ -30,7 +30,7 @@ PLUGINS = "plugins"
 """Packages of ops, which stand above the layers. Only their entry points name them."""
 LINKED = (*LAYERS, PLUGINS, FRONTENDS)
 HEAVY = ("numba", "llvmlite", "numpy", "scipy", "ml_dtypes", "jax", "torch")
-BELOW = {"forks", "plugins"}
+BELOW = {"collector", "forks", "plugins"}
 """Modules of the package itself that import nothing of it, and that every layer may use."""
 MAY_IMPORT = {
     "dialects": {*BELOW, "dialects"},

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xdsl_rlx.collector import paused_collector
 from xdsl_rlx.dialects.contexts import context
 from xdsl_rlx.dialects.lir import KernelOp, ProgramOp
 from xdsl_rlx.lowering import cache as disk_cache
@@ -40,7 +41,6 @@ from xdsl_rlx.lowering.pipelines import checks_bounds, compile_passes
 from xdsl_rlx.lowering.progress import Progress
 from xdsl_rlx.lowering.run_errors import RlxError
 from xdsl_rlx.lowering.target import CostModel
-from xdsl_rlx.transforms.collector import paused_collector
 from xdsl_rlx.transforms.driver import verify_dominance
 
 provide_library(shared_code.addresses_of)
